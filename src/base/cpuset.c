@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "base/cpuset.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/kfile.h"
+
+static int bad(const char *list, struct err *e)
+{
+	return err_set(e, -EINVAL, "\"%.100s\" is not a CPU list such as 0-3,8 (CPUs below %d)",
+		       list, CPUSET_MAX);
+}
+
+static const char *cpu_number(const char *p, unsigned int *ret)
+{
+	unsigned int v = 0;
+
+	if (!isdigit((unsigned char)*p))
+		return NULL;
+	for (; isdigit((unsigned char)*p); p++) {
+		v = v * 10 + (unsigned int)(*p - '0');
+		if (v >= CPUSET_MAX)
+			return NULL;
+	}
+	*ret = v;
+	return p;
+}
+
+static int from_bitmap(const bool *in, struct cpuset *ret, struct err *e)
+{
+	size_t nr = 0;
+	unsigned int *cpus;
+
+	for (size_t i = 0; i < CPUSET_MAX; i++)
+		nr += in[i];
+	cpus = calloc(nr ? nr : 1, sizeof(*cpus));
+	if (!cpus)
+		return err_nomem(e, "CPU list");
+	nr = 0;
+	for (unsigned int i = 0; i < CPUSET_MAX; i++)
+		if (in[i])
+			cpus[nr++] = i;
+	*ret = (struct cpuset){ .cpus = cpus, .nr = nr };
+	return 0;
+}
+
+static void free_boolp(bool **p)
+{
+	free(*p);
+}
+
+int cpuset_parse(const char *list, struct cpuset *ret, struct err *e)
+{
+	_cleanup_(free_boolp) bool *in = calloc(CPUSET_MAX, sizeof(*in));
+	const char *p = list;
+	unsigned int from = 0, to = 0;
+
+	if (!in)
+		return err_nomem(e, "CPU list");
+	while (*p && *p != '\n') {
+		p = cpu_number(p, &from);
+		to = from;
+		if (p && *p == '-')
+			p = cpu_number(p + 1, &to);
+		if (!p || to < from || (*p && *p != ',' && *p != '\n') || (*p == ',' && !p[1]))
+			return bad(list, e);
+		for (; from <= to; from++)
+			in[from] = true;
+		if (*p == ',')
+			p++;
+	}
+	return from_bitmap(in, ret, e);
+}
+
+int cpuset_format(const struct cpuset *set, struct buf *out)
+{
+	for (size_t i = 0; i < set->nr;) {
+		size_t last = i;
+
+		while (last + 1 < set->nr && set->cpus[last + 1] == set->cpus[last] + 1)
+			last++;
+		if (i)
+			buf_putc(out, ',');
+		buf_printf(out, "%u", set->cpus[i]);
+		if (last > i)
+			buf_printf(out, "-%u", set->cpus[last]);
+		i = last + 1;
+	}
+	return out->failed ? -ENOMEM : 0;
+}
+
+bool cpuset_has(const struct cpuset *set, unsigned int cpu)
+{
+	for (size_t i = 0; i < set->nr; i++)
+		if (set->cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+int cpuset_online(int sys_fd, struct cpuset *ret, struct err *e)
+{
+	_cleanup_(free_charp) char *line = NULL;
+	int r = kfile_read_line(sys_fd, "devices/system/cpu/online", &line, e);
+
+	return r < 0 ? r : cpuset_parse(line, ret, e);
+}
+
+static void free_cpusetp(cpu_set_t **p)
+{
+	CPU_FREE(*p);
+}
+
+int cpuset_pin(int tid, const struct cpuset *set, struct err *e)
+{
+	_cleanup_(free_cpusetp) cpu_set_t *mask = CPU_ALLOC(CPUSET_MAX);
+	_cleanup_(buf_release) struct buf text = {};
+	size_t size = CPU_ALLOC_SIZE(CPUSET_MAX);
+
+	if (!mask)
+		return err_nomem(e, "CPU mask");
+	CPU_ZERO_S(size, mask);
+	for (size_t i = 0; i < set->nr; i++)
+		CPU_SET_S(set->cpus[i], size, mask);
+	if (sched_setaffinity(tid, size, mask) < 0) {
+		int saved = errno;
+
+		cpuset_format(set, &text);
+		errno = saved;
+		return err_sys(e, "pin thread %d to CPUs %s", tid, buf_str(&text));
+	}
+	return 0;
+}
+
+void cpuset_release(struct cpuset *set)
+{
+	free(set->cpus);
+	*set = (struct cpuset){};
+}

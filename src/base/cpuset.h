@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef BASE_CPUSET_H
+#define BASE_CPUSET_H
+
+/*
+ * A set of CPUs of any size, in the list form of the kernel ("0-3,8", Documentation/admin-guide/
+ * kernel-parameters.rst "cpu lists", without the :used/total extension).
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+struct err;
+
+struct cpuset {
+	unsigned int *cpus; /* ascending, each once */
+	size_t nr;
+};
+
+/* At most CPUSET_MAX - 1 is accepted as a CPU number: NR_CPUS of the largest kernels. */
+#define CPUSET_MAX 8192
+
+int cpuset_parse(const char *list, struct cpuset *ret, struct err *e);
+int cpuset_format(const struct cpuset *set, struct buf *out);
+bool cpuset_has(const struct cpuset *set, unsigned int cpu);
+/* The CPUs online now, from @sys_fd (a root of /sys) devices/system/cpu/online. */
+int cpuset_online(int sys_fd, struct cpuset *ret, struct err *e);
+/* sched_setaffinity() of @tid (0: this thread) for sets of any size. */
+int cpuset_pin(int tid, const struct cpuset *set, struct err *e);
+void cpuset_release(struct cpuset *set);
+
+#endif

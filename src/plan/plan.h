@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+/*
+ * A plan: YAML text to a validated struct, and the order of its trials.  Pure: no clock, no
+ * machine.  What plug-ins exist and which options and metrics they have comes in as a registry.
+ *
+ * Errors read "plan.yaml:12: cpus "8-x": expected ..." and name the remedy.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/plugin.h"
+#include "plan/instance.h"
+
+/* The plug-ins a plan may name, each list ending with NULL. Borrowed. */
+struct plan_registry {
+	const struct plugin *const *knobs;
+	const struct plugin *const *loads;
+	const struct plugin *const *probes;
+};
+
+enum peer_kind {
+	PEER_NONE,  /* no traffic partner: only loads of this machine */
+	PEER_NETNS, /* two namespaces and a veth pair made for the run */
+	PEER_HOST,  /* HOST[:PORT] of an iperf3 or irqlab server */
+};
+
+/* "after: [{ load.net.tcp.rate: 3.8G }]": an option of a load or probe differs in a variant. */
+struct override {
+	char *scenario; /* loads: the scenario; NULL: a probe */
+	char *instance;
+	char *key;
+	char *value;
+	int line;
+};
+
+struct variant {
+	char *name;
+	struct instances knobs;
+	struct override *overrides;
+	size_t nr_overrides;
+	int line;
+};
+
+struct scenario {
+	char *name;
+	struct instances loads;
+	int line;
+};
+
+/* A metric the verdict is about: "wakeup.p99[cpu=1]@net: { margin: 10% }". */
+struct plan_metric {
+	char *text;	/* as written: "wakeup.p99@net" */
+	char *metric;	/* "wakeup.p99", "throughput" */
+	char *labels;	/* "cpu=1", "" for none */
+	char *scenario; /* never NULL: the only scenario when the plan does not say */
+	double margin;	/* ratio; changes below it do not matter */
+	enum better better;
+	const char *unit; /* of the registry */
+	int line;
+};
+
+struct plan {
+	char *name;
+	enum peer_kind peer;
+	char *peer_host;    /* PEER_HOST */
+	uint16_t peer_port; /* PEER_HOST: 5201 by default */
+	char *dut; /* netdev meant by $dut when peer is not netns; NULL: by route to the peer */
+	struct instances setup;
+	struct variant *variants; /* the first is the baseline */
+	size_t nr_variants;
+	struct scenario *scenarios; /* at least one; the default is one called "default" */
+	size_t nr_scenarios;
+	struct instances probes;
+	uint64_t settle_ns, warmup_ns, duration_ns;
+	unsigned int blocks;
+	struct plan_metric *metrics;
+	size_t nr_metrics;
+	double alpha; /* 0.05 */
+	uint64_t seed;
+};
+
+/**
+ * plan_parse - YAML text to a validated plan
+ * @text: the file's contents, @len bytes; need not end in NUL
+ * @file: name for messages
+ * @reg: known plug-ins
+ * @ret: filled on success; plan_release()
+ *
+ * Refused among others: unknown keys (with a suggestion), a variant or scenario named twice, a
+ * metric that no probe or load of its scenario produces or that has no direction, fewer blocks
+ * than plan_min_blocks(), aliases nested into a bomb, over 1 MiB of text.
+ */
+int plan_parse(const char *text, size_t len, const char *file, const struct plan_registry *reg,
+	       struct plan *ret, struct err *e);
+void plan_release(struct plan *p);
+
+/* Smallest n with 2/2^n <= alpha/m: 6 for one metric at 0.05, 7 for two or three, 8 up to six. */
+unsigned int plan_min_blocks(size_t nr_metrics, double alpha);
+
+/* Loads of @scenario and probes as @variant overrides them; copies. */
+int plan_loads(const struct plan *p, size_t variant, size_t scenario, struct instances *ret,
+	       struct err *e);
+int plan_probes(const struct plan *p, size_t variant, struct instances *ret, struct err *e);
+
+/* One trial of the schedule. */
+struct slot {
+	unsigned int block;
+	unsigned int scenario; /* index */
+	unsigned int variant;  /* index */
+	uint64_t seed; /* of this trial: probe phases and load arrivals, different in every trial */
+};
+
+/**
+ * plan_order - the schedule: blocks of every scenario with every variant
+ *
+ * Within a block scenarios come in random order, and within a scenario the variants do, so that
+ * paired trials are neighbours in time.  The order depends on @p->seed alone (GSL mt19937, the
+ * Fisher-Yates shuffle), and a longer plan with the same seed starts with the same blocks.
+ *
+ * Return: 0 and an array of blocks * scenarios * variants slots (free()).
+ */
+int plan_order(const struct plan *p, struct slot **ret, size_t *ret_nr, struct err *e);
+
+/* Time from the first to the last trial as planned [ns], without what set-up takes. */
+uint64_t plan_length_ns(const struct plan *p);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+/*
+ * The stored runs: one SQLite file (WAL), schema version in PRAGMA user_version, our
+ * application_id. Tables: run, env, variant, scenario, trial, metric, label, scalar, series, hist,
+ * event. A trial and all its records are one transaction, made when the trial has ended: a killed
+ * run loses the trial that was under way and nothing else.  (run, block, scenario, variant) is
+ * unique.
+ */
+
+#include <stdint.h>
+
+#include <stddef.h>
+
+#include "sample/observation.h"
+#include "sample/sample.h"
+
+struct err;
+struct store;
+
+enum run_state {
+	RUN_OPEN, /* under way, or killed: can be resumed */
+	RUN_DONE,
+	RUN_STOPPED, /* by the user or an error; can be resumed */
+};
+
+struct run_info {
+	int64_t id;
+	char *name;	 /* of the plan */
+	char *plan;	 /* the YAML text, whole */
+	char *plan_file; /* as given on the command line */
+	char *version;	 /* of irqlab */
+	char *env;	 /* JSON: kernel, machine ... as the agent said */
+	uint64_t seed;
+	uint64_t started_ns, ended_ns; /* wall clock; ended 0 while open */
+	enum run_state state;
+};
+
+struct trial_info {
+	int64_t id;
+	unsigned int block;
+	unsigned int scenario; /* indices into the plan's lists */
+	unsigned int variant;
+	unsigned int position; /* in the run's order, from 0 */
+	uint64_t seed;
+	enum trial_state state;
+	char *reason;	     /* of veto or failure; NULL when ok */
+	uint64_t started_ns; /* wall clock of the window's start */
+	uint64_t window_ns;  /* length of the window as it was */
+};
+
+enum store_mode {
+	STORE_READ,  /* must exist */
+	STORE_WRITE, /* created with its folder when absent, migrated when older */
+};
+
+/* The file used when the user names none: $IRQLAB_DB, else $XDG_DATA_HOME/irqlab/irqlab.db, else
+ * ~/.local/share/... */
+int store_default_path(char **ret, struct err *e);
+int store_open(struct store **ret, const char *path, enum store_mode mode, struct err *e);
+void store_close(struct store *s);
+void store_closep(struct store **s);
+
+/* A new run in state RUN_OPEN; variants and scenarios by index, names NULL-terminated lists. */
+int store_run_add(struct store *s, const struct run_info *run, const char *const *variants,
+		  const char *const *scenarios, int64_t *ret_id, struct err *e);
+int store_run_end(struct store *s, int64_t run, enum run_state state, uint64_t ended_ns,
+		  struct err *e);
+/* @text: an id, a name (the newest of that name) or "last". -ENOENT when there is none. */
+int store_run_find(struct store *s, const char *text, int64_t *ret_id, struct err *e);
+int store_run_read(struct store *s, int64_t run, struct run_info *ret, struct err *e);
+void run_info_release(struct run_info *r);
+
+/* One transaction. -EEXIST when the cell is already there: nothing is written then. */
+int store_trial_add(struct store *s, int64_t run, const struct trial_info *t,
+		    const struct record_list *records, struct err *e);
+/* All trials of a run by position; an array (trials_free). */
+int store_trials(struct store *s, int64_t run, struct trial_info **ret, size_t *ret_nr,
+		 struct err *e);
+void trials_free(struct trial_info *v, size_t nr);
+
+/* Records of a trial; @metric NULL: of all metrics, @kind 0: of all kinds. */
+int store_records(struct store *s, int64_t trial, enum record_kind kind, const char *metric,
+		  struct record_list *ret, struct err *e);
+/*
+ * The observations of @metric with @labels under @scenario, one per trial of the run, in an array
+ * (free()).  Reasons live in the array's own allocation.  Cost: one indexed query.
+ */
+int store_observations(struct store *s, int64_t run, unsigned int scenario, const char *metric,
+		       const char *labels, struct observation **ret, size_t *ret_nr, struct err *e);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef VARIANT_KNOB_H
+#define VARIANT_KNOB_H
+
+/*
+ * How to write a knob.
+ *
+ * A knob is one kind of thing that can be read, set and set back.  An instance in a plan
+ * ("thread: { match: "napi/dut0-1", policy: other }") resolves to a list of settings on this
+ * machine: (target, value) pairs of text.  All else is generic and lives in variant.c: read the old
+ * value, journal it (fsync), write the new one, read it back, witness it, and in the end write the
+ * old one in reverse order.  After a SIGKILL the journal alone is enough to undo, so read() and
+ * write() must work from the target text with no other state.
+ *
+ * witness() reads a counter that moves only when the setting has an effect: a napi thread's run
+ * time for `threaded`, context switches of a thread whose policy was set.  Reading a setting back
+ * proves the setting, not the effect: a veth accepts threaded=1 and ignores it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/plugin.h"
+
+struct err;
+struct host;
+struct instance;
+
+struct knob_setting {
+	char *target; /* "net.core.busy_poll"; self-contained: no state but the machine is needed */
+	char *value;
+};
+
+struct knob_settings {
+	struct knob_setting *v;
+	size_t nr;
+};
+
+int knob_settings_add(struct knob_settings *l, const char *target, const char *value,
+		      struct err *e);
+void knob_settings_release(struct knob_settings *l);
+
+/*
+ * A counter that proves an effect, and the traffic that should have caused it.  Both are read at
+ * the edges of the window; the differences decide:
+ *   effect moved by at least min_effect            -> the setting works
+ *   not moved, but demand moved by min_demand      -> no effect: the trial is vetoed
+ *   neither                                        -> idle: nothing was asked of it, no statement
+ */
+struct witness {
+	const char *what; /* "run time of napi/dut0-* [ns]" */
+	uint64_t effect, min_effect;
+	uint64_t demand, min_demand; /* min_demand 0: demand is always there */
+};
+
+struct knob_ops {
+	struct plugin plugin;
+	/* 0, or negative with the reason why it cannot be used here. */
+	int (*usable)(const struct host *host, struct err *why);
+	/* What the instance means on this machine; -ENOENT when it matches nothing. */
+	int (*resolve)(const struct host *host, const struct instance *inst,
+		       struct knob_settings *ret, struct err *e);
+	/* Current value as a new string. -ENODATA: it cannot be read back (a command without
+	 * "read"). */
+	int (*read)(const struct host *host, const char *target, char **ret, struct err *e);
+	int (*write)(const struct host *host, const char *target, const char *value, struct err *e);
+	/* NULL: nothing but reading back. -ENOENT: none for this target. */
+	int (*witness)(const struct host *host, const char *target, struct witness *ret,
+		       struct err *e);
+	/* Do two texts mean the same value ("0-3" and "0,1,2,3")? NULL: equal strings. */
+	bool (*same)(const char *a, const char *b);
+	/* The target ends with the run's namespaces: undo after a crash has nothing to do. NULL:
+	 * no. */
+	bool (*ephemeral)(const struct host *host, const char *target);
+};
+
+#endif
