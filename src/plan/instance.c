@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/json_field.h"
 #include "base/opt.h"
 #include "base/text.h"
 
@@ -179,23 +180,13 @@ struct json_object *instances_to_json(const struct instances *list)
 	return array;
 }
 
-static const char *json_text(struct json_object *o, const char *key)
-{
-	struct json_object *v = NULL;
-
-	if (!json_object_object_get_ex(o, key, &v) || !json_object_is_type(v, json_type_string))
-		return NULL;
-	return json_object_get_string(v);
-}
-
 static int from_json(struct json_object *o, struct instance *ret, struct err *e)
 {
 	_cleanup_(instance_release) struct instance inst = {};
-	const char *plugin = json_text(o, "plugin"), *name = json_text(o, "name");
-	struct json_object *settings = NULL;
+	const char *plugin = json_field_string(o, "plugin"), *name = json_field_string(o, "name");
+	struct json_object *settings = json_field_object(o, "settings");
 
-	if (!plugin || !name || !json_object_object_get_ex(o, "settings", &settings) ||
-	    !json_object_is_type(settings, json_type_object))
+	if (!plugin || !name || !settings)
 		return err_set(e, -EBADMSG,
 			       "an instance needs \"plugin\", \"name\" and \"settings\"");
 	inst.plugin = strdup(plugin);
