@@ -169,8 +169,10 @@ static int set_cpus(const struct opt *row, const char *text, char **ret, struct 
 {
 	_cleanup_(cpuset_release) struct cpuset set = {};
 
-	if (strcmp(text, "all") != 0 && cpuset_parse(text, &set, e) < 0)
-		return refuse(row, text, -EINVAL, e);
+	int r = strcmp(text, "all") == 0 ? 0 : cpuset_parse(text, &set, e);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : refuse(row, text, r, e);
 	return set_string(text, ret, e);
 }
 
