@@ -56,7 +56,7 @@ struct scenario {
 struct plan_metric {
 	char *text;	/* as written: "wakeup.p99@net" */
 	char *metric;	/* "wakeup.p99", "throughput" */
-	char *labels;	/* "cpu=1", "" for none */
+	char *labels;	/* canonical as in sample.h: "cpu=1,prio=98", "" for none */
 	char *scenario; /* never NULL: the only scenario when the plan does not say */
 	double margin;	/* ratio; changes below it do not matter */
 	enum better better;
@@ -65,7 +65,7 @@ struct plan_metric {
 };
 
 struct plan {
-	char *name;
+	char *name; /* that of the file when the plan has none */
 	enum peer_kind peer;
 	char *peer_host;    /* PEER_HOST */
 	uint16_t peer_port; /* PEER_HOST: 5201 by default */
@@ -77,11 +77,11 @@ struct plan {
 	size_t nr_scenarios;
 	struct instances probes;
 	uint64_t settle_ns, warmup_ns, duration_ns;
-	unsigned int blocks;
+	unsigned int blocks; /* 8, or more when the metrics need more */
 	struct plan_metric *metrics;
 	size_t nr_metrics;
-	double alpha; /* 0.05 */
-	uint64_t seed;
+	double alpha;  /* 0.05 */
+	uint64_t seed; /* 1; up to 2^32 - 1, what the generator takes */
 };
 
 /**
