@@ -142,7 +142,9 @@ static void known_lines_are_warnings_with_a_meaning(void **state)
 		"4,17,104000000,-;clocksource: timekeeping watchdog on CPU1: Marking clocksource\n"
 		"4,18,104100000,-;WARNING: CPU: 0 PID: 9 at kernel/softirq.c:1 x+0x1/0x2\n"
 		"2,19,104200000,-;CPU1: Core temperature above threshold, cpu clock throttled\n"
-		"6,20,104300000,-;all is well\n";
+		"6,20,104300000,-;ata1: SATA link up 6.0 Gbps (SStatus 133 SControl 300)\n"
+		"6,21,104300000,-;smpboot: CPU 1 is now offline\n"
+		"6,22,104300000,-;all is well\n";
 	_cleanup_(collect_release) struct collect out = collect_new();
 
 	run_over(text, &out);
@@ -155,10 +157,12 @@ static void known_lines_are_warnings_with_a_meaning(void **state)
 	assert_contains(said(&out, "watchdog on CPU1", SEVERITY_WARN), "clock source");
 	assert_contains(said(&out, "WARNING: CPU", SEVERITY_WARN), "impossible");
 	assert_contains(said(&out, "temperature", SEVERITY_WARN), "heat");
+	assert_contains(said(&out, "ata1", SEVERITY_WARN), "of a disk");
+	assert_contains(said(&out, "smpboot", SEVERITY_WARN), "offline within");
 	assert_null(collect_event(&out, "all is well"));
 	assert_null(collect_event(&out, "before the window"));
-	assert_near(collect_scalar(&out, "kmsg.lines", ""), 10, 0);
-	assert_near(collect_scalar(&out, "kmsg.warnings", ""), 9, 0);
+	assert_near(collect_scalar(&out, "kmsg.lines", ""), 12, 0);
+	assert_near(collect_scalar(&out, "kmsg.warnings", ""), 11, 0);
 	assert_near(collect_scalar(&out, "kmsg.lost", ""), 0, 0);
 	assert_int_equal(collect_event(&out, "RT throttling")->t_ns, 1000000000);
 	assert_int_equal(collect_event(&out, "temperature")->t_ns, 4200000000);
