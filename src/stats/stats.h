@@ -4,11 +4,17 @@
 
 /*
  * Statistics of the verdict that GSL lacks.  Pure functions of arrays: no allocation is kept, no
- * clock, no global generator.  Non-finite input is refused with -EDOM.
+ * clock, no global generator.  No numbers, non-finite ones, ones beyond DBL_MAX / 4 and a level
+ * outside 0 < alpha < 1 are refused with -EDOM; -ENOMEM is possible everywhere; on failure the
+ * results are untouched.
  */
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define SIGNRANK_MAX 1000     /* pairs */
+#define RANKSUM_EXACT_MAX 200 /* both samples together */
+#define RANKSUM_MAX 2000      /* both samples together */
 
 struct interval {
 	double estimate;
@@ -18,19 +24,46 @@ struct interval {
 /**
  * signrank_p - exact two-sided p of the Wilcoxon signed-rank test of @d against @shift
  *
- * Zeros (d == shift) are kept with Pratt's ranking (Pratt 1959); ties take midranks; the null
- * distribution is exact for these ranks (dynamic programme over doubled ranks) up to n = 1000.
- * Return: 0; -EDOM when n == 0 or an element is not finite; -ENOMEM.
+ * Zeros (d == shift) take part in the ranking and are then dropped (Pratt 1959); ties take
+ * midranks; the null distribution, all signs equally likely, is exact for these ranks (dynamic
+ * programme over doubled ranks).  Cost: O(n^3), 0.3 s at n = 1000.
+ * Return: 0; -EDOM; -E2BIG above SIGNRANK_MAX; -ENOMEM.
  */
 int signrank_p(const double *d, size_t n, double shift, double *ret_p);
 
 /**
  * signrank_interval - Hodges-Lehmann estimate and the interval by inverting signrank_p
- * @alpha: level; the interval holds all shifts that the test at @alpha does not reject
+ * @alpha: level; the interval is the closed hull of all shifts with signrank_p > @alpha
  *
+ * Without ties this is the classical interval between two Walsh averages at the achieved level.
+ * With ties the set of shifts may have holes near its ends; the hull fills them.
+ * Unit: that of @d.  Cost: O(n^2 log n) and a few signrank_p without ties; with t tied pairs up to
+ * about t of them.  Return: as signrank_p.
  * Source: Hodges & Lehmann 1963; Walsh averages; Hollander, Wolfe & Chicken 2014, 3.2, 3.3.
  */
 int signrank_interval(const double *d, size_t n, double alpha, struct interval *ret);
+
+/**
+ * ranksum_p - two-sided p of the Wilcoxon-Mann-Whitney test of @y - @shift against @x
+ *
+ * For two stored runs, whose trials do not pair.  Ties take midranks.  Up to RANKSUM_EXACT_MAX
+ * numbers together the null is exact for these ranks and p is twice the smaller tail; above, it is
+ * the normal approximation with the variance of these ranks and continuity correction.
+ * Cost: O(N^2) and, when exact, O(N k U) for a smaller sample of k: 0.5 s at the most.
+ * Return: 0; -EDOM; -E2BIG above RANKSUM_MAX; -ENOMEM.
+ * Source: Mann & Whitney 1947; Hollander, Wolfe & Chicken 2014, 4.1.
+ */
+int ranksum_p(const double *x, size_t nx, const double *y, size_t ny, double shift, double *ret_p);
+
+/**
+ * ranksum_interval - Hodges-Lehmann shift from @x to @y and the interval inverting ranksum_p
+ *
+ * The estimate is the median of all y - x; the interval is the closed hull of all shifts with
+ * ranksum_p > @alpha.  Return: as ranksum_p.
+ * Source: Hodges & Lehmann 1963; Hollander, Wolfe & Chicken 2014, 4.2, 4.3.
+ */
+int ranksum_interval(const double *x, size_t nx, const double *y, size_t ny, double alpha,
+		     struct interval *ret);
 
 /**
  * holm_levels - level at which each of @m p-values is judged (Holm 1979)
@@ -41,22 +74,34 @@ void holm_levels(const double *p, size_t m, double alpha, double *ret_alpha);
 
 /**
  * bootstrap_ratio - within-run interval of mean(b)/mean(a) - 1 by the stationary bootstrap
- * @a, @b: two series in time order; each is resampled by itself
- * @alpha: 0.05 for 95 %
+ * @a, @b: two series in time order, nothing negative, at least two numbers each; each is resampled
+ *         by itself
+ * @alpha: 0.05 for 95 %; at least 0.0002
  * @seed: of the resampling; the same seed gives the same interval
  *
- * Source: Politis & Romano 1994; automatic block length by Politis & White 2004 with the
- * correction of Patton, Politis & White 2009.  Says nothing about run-to-run variance.
+ * Percentile interval of 10,000 resamples.  Says nothing about run-to-run variance.
+ * Source: Politis & Romano 1994.  Cost: O(10^4 (na + nb)).
  */
 int bootstrap_ratio(const double *a, size_t na, const double *b, size_t nb, double alpha,
 		    uint64_t seed, struct interval *ret);
 
-/* Lag-1 autocorrelation and the effective sample size n (1-r)/(1+r), n at the most. */
+/**
+ * bootstrap_block - mean block length of the stationary bootstrap of the mean of @x, at least 1
+ *
+ * Source: Politis & White 2004 with the correction of Patton, Politis & White 2009; capped at
+ * min(3 sqrt(n), n/3) as theirs.  At least one lag always takes part: a short series is not taken
+ * for white noise on its own word.
+ */
+int bootstrap_block(const double *x, size_t n, double *ret);
+
+/* Lag-1 autocorrelation (0 for a constant) and the effective sample size n (1-r)/(1+r), from 1 to
+ * n; needs two numbers. */
 int lag1(const double *x, size_t n, double *ret_r, double *ret_n_eff);
 
 /* The sample median, and the quantile of Hyndman & Fan type 7; @x is copied. */
 int sample_median(const double *x, size_t n, double *ret);
 int sample_quantile(const double *x, size_t n, double q, double *ret);
+/* NAN when there are none. */
 double sample_mean(const double *x, size_t n);
 
 #endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "stats/stats.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_rng.h>
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "base/cleanup.h"
+#include "base/rng.h"
+#include "stats/check.h"
+
+#define RESAMPLES 10000
+
+static void rng_freep(gsl_rng **r)
+{
+	if (*r)
+		gsl_rng_free(*r);
+}
+
+/* Autocovariance at @lag with divisor n. */
+static double autocovariance(const double *x, size_t n, double mean, size_t lag)
+{
+	double sum = 0;
+
+	for (size_t i = lag; i < n; i++)
+		sum += (x[i] - mean) * (x[i - lag] - mean);
+	return sum / (double)n;
+}
+
+/*
+ * The lag from which @run autocorrelations in a row are negligible, else the last lag that is not
+ * (Politis & White 2004, section 3.2).  @r: autocovariances of lags 0..max.
+ */
+static size_t cut_lag(const double *r, size_t n, size_t run, size_t max)
+{
+	double limit = 2 * sqrt(log10((double)n) / (double)n) * r[0];
+	size_t quiet = 0, last = 1;
+
+	for (size_t lag = 1; lag <= max; lag++) {
+		if (fabs(r[lag]) < limit) {
+			if (++quiet == run)
+				return lag - run + 1;
+		} else {
+			quiet = 0;
+			last = lag;
+		}
+	}
+	return last;
+}
+
+/* The flat-top window of Politis & Romano 1995. */
+static double flat_top(double t)
+{
+	return t <= 0.5 ? 1 : 2 * (1 - t);
+}
+
+int bootstrap_block(const double *x, size_t n, double *ret)
+{
+	double root = sqrt((double)n), most = ceil(fmin(3 * root, (double)n / 3));
+	size_t run = (size_t)fmax(5, ceil(sqrt(log10((double)(n > 1 ? n : 2)))));
+	size_t max = (size_t)ceil(root) + run, m;
+	_cleanup_(free_doublep) double *r = NULL;
+	double g, slope = 0, mean, b;
+
+	if (n < 2 || check_numbers(x, n) < 0)
+		return -EDOM;
+	max = max < n - 1 ? max : n - 1;
+	r = malloc((max + 1) * sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	mean = gsl_stats_mean(x, 1, n);
+	for (size_t lag = 0; lag <= max; lag++)
+		r[lag] = autocovariance(x, n, mean, lag);
+	m = 2 * cut_lag(r, n, run, max);
+	m = m < max ? m : max;
+	g = r[0];
+	for (size_t lag = 1; lag <= m; lag++) {
+		double w = 2 * flat_top((double)lag / (double)m) * r[lag];
+
+		g += w;
+		slope += (double)lag * w;
+	}
+	/* b = (2 G^2 / D)^(1/3) n^(1/3) with D = 2 g(0)^2 (the correction of 2009) */
+	b = cbrt(slope * slope / (g * g) * (double)n);
+	*ret = isfinite(b) ? fmin(fmax(b, 1), fmax(most, 1)) : 1; /* a constant series: 0/0 */
+	return 0;
+}
+
+struct series {
+	const double *x;
+	size_t n;
+	double go_on; /* probability that the block continues */
+};
+
+/* Mean of one resample: blocks of geometric length from random places of the circle. */
+static double resampled_mean(const struct series *s, gsl_rng *rng)
+{
+	double sum = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (i == 0 || gsl_rng_uniform(rng) >= s->go_on)
+			at = gsl_rng_uniform_int(rng, s->n);
+		else
+			at = at + 1 < s->n ? at + 1 : 0;
+		sum += s->x[at];
+	}
+	return sum / (double)s->n;
+}
+
+static int series_init(struct series *s, const double *x, size_t n)
+{
+	double block;
+	int r = bootstrap_block(x, n, &block);
+
+	if (r < 0)
+		return r;
+	if (gsl_stats_min(x, 1, n) < 0)
+		return -EDOM;
+	*s = (struct series){ .x = x, .n = n, .go_on = 1 - 1 / block };
+	return 0;
+}
+
+/* GSL's default error handler aborts the program, which would leave the machine as it is. */
+static gsl_rng *new_rng(uint64_t seed)
+{
+	gsl_error_handler_t *old = gsl_set_error_handler_off();
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+
+	gsl_set_error_handler(old);
+	if (rng)
+		gsl_rng_set(rng, (unsigned long)rng_next(&seed)); /* keeps 32 bits: mix all first */
+	return rng;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): two arrays with their lengths cost four parameters */
+int bootstrap_ratio(const double *a, size_t na, const double *b, size_t nb, double alpha,
+		    uint64_t seed, struct interval *ret)
+{
+	_cleanup_(free_doublep) double *ratio = NULL;
+	_cleanup_(rng_freep) gsl_rng *rng = NULL;
+	size_t cut = (size_t)(alpha / 2 * (RESAMPLES + 1));
+	struct series sa, sb;
+	int r = series_init(&sa, a, na);
+
+	if (r == 0)
+		r = series_init(&sb, b, nb);
+	if (r < 0)
+		return r;
+	/* below 1 of 10,000 in either tail there is nothing to read off */
+	if (!(alpha < 1) || cut < 1 || !(gsl_stats_mean(a, 1, na) > 0))
+		return -EDOM;
+	ratio = malloc(RESAMPLES * sizeof(*ratio));
+	rng = new_rng(seed);
+	if (!ratio || !rng)
+		return -ENOMEM;
+	for (size_t i = 0; i < RESAMPLES; i++) {
+		double mean_a = resampled_mean(&sa, rng);
+		double mean_b = resampled_mean(&sb, rng);
+
+		ratio[i] = mean_a > 0 ? mean_b / mean_a - 1 : HUGE_VAL;
+	}
+	gsl_sort(ratio, 1, RESAMPLES);
+	ret->estimate = gsl_stats_mean(b, 1, nb) / gsl_stats_mean(a, 1, na) - 1;
+	ret->low = ratio[cut - 1];
+	ret->high = ratio[RESAMPLES - cut];
+	return 0;
+}

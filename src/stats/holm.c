@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "stats/stats.h"
+
+#include <stdbool.h>
+
+/* p of equal size keep their order, so that the result does not depend on a sort's whims. */
+static bool is_before(const double *p, size_t i, size_t j)
+{
+	return p[i] < p[j] || (p[i] == p[j] && i < j);
+}
+
+/* Step of Holm's procedure in which @p[i] comes, from 0. */
+static size_t step(const double *p, size_t m, size_t i)
+{
+	size_t before = 0;
+
+	for (size_t j = 0; j < m; j++)
+		before += j != i && is_before(p, j, i);
+	return before;
+}
+
+void holm_levels(const double *p, size_t m, double alpha, double *ret_alpha)
+{
+	size_t fails = m; /* the first step that fails */
+
+	for (size_t i = 0; i < m; i++) {
+		size_t k = step(p, m, i);
+
+		if (!(p[i] <= alpha / (double)(m - k)) && k < fails)
+			fails = k;
+	}
+	for (size_t i = 0; i < m; i++) {
+		size_t k = step(p, m, i);
+
+		ret_alpha[i] = alpha / (double)(m - (k < fails ? k : fails));
+	}
+}

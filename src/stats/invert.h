@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef STATS_INVERT_H
+#define STATS_INVERT_H
+
+/*
+ * The end of the interval that inverts a rank test.  Internal to stats/.
+ *
+ * Both rank statistics count, for a shift s, pairs whose point (a Walsh average; a difference) lies
+ * below s, and half of those at s; so p is constant between neighbouring points and need be known
+ * only at every point and in every gap.  With ties it is not monotone there, so the candidates are
+ * walked from the far end until the first that is not rejected: the end of the closed hull.
+ *
+ * Most candidates need no exact p.  Breaking ties in any way moves the doubled statistic by at most
+ * one for each tied pair, so the tied null lies between two shifted untied ones: a candidate whose
+ * statistic plus that slack is still in the untied rejection region is rejected without computing.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where the shift stands: at a point, or in the gap next to it. */
+enum side {
+	SIDE_BELOW = -1,
+	SIDE_AT = 0,
+	SIDE_ABOVE = 1,
+};
+
+/* -1, 0 or 1: is the pair's point @v below, at or above the shift @at / @side? */
+static inline int side_compare(double v, double at, enum side side)
+{
+	if (v < at)
+		return -1;
+	if (v > at)
+		return 1;
+	return -(int)side;
+}
+
+struct inversion {
+	const double *points; /* ascending, repeats kept */
+	size_t nr;	      /* at least 1 */
+	double alpha;
+	int64_t crit2;	  /* the untied test rejects a doubled statistic up to this; -1: none */
+	size_t ties;	  /* slack everywhere: pairs tied whatever the shift */
+	size_t per_point; /* slack for each point that the shift is equal to */
+	const void *data;
+	int (*p)(const void *data, double at, enum side side, double *ret_p);
+};
+
+/* Lower end: -INFINITY when no shift is rejected, INFINITY when all are. -ENOMEM as @v->p. */
+int invert_low(const struct inversion *v, double *ret_low);
+
+#endif
