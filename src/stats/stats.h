@@ -59,7 +59,7 @@ int ranksum_p(const double *x, size_t nx, const double *y, size_t ny, double shi
  * ranksum_interval - Hodges-Lehmann shift from @x to @y and the interval inverting ranksum_p
  *
  * The estimate is the median of all y - x; the interval is the closed hull of all shifts with
- * ranksum_p > @alpha.  Return: as ranksum_p.
+ * ranksum_p > @alpha.  Cost: some ten ranksum_p.  Return: as ranksum_p.
  * Source: Hodges & Lehmann 1963; Hollander, Wolfe & Chicken 2014, 4.2, 4.3.
  */
 int ranksum_interval(const double *x, size_t nx, const double *y, size_t ny, double alpha,

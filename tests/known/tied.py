@@ -64,21 +64,40 @@ def text(v):
     return " ".join(repr(float(a)) for a in v)
 
 
+def show_signrank(d, alpha):
+    w = [(d[i] + d[j]) / 2 for i in range(len(d)) for j in range(i, len(d))]
+    low, high = hull(w, F(alpha), lambda s: signrank_p(d, s))
+    print("signrank-ci", len(d), text(d), alpha, float(statistics.median(w)), low, high)
+
+
+def show_ranksum(x, y, alpha):
+    diff = [b - a for a in x for b in y]
+    low, high = hull(diff, F(alpha), lambda s: ranksum_p(x, y, s))
+    print("ranksum-ci", len(x), text(x), len(y), text(y), alpha, float(statistics.median(diff)),
+          low, high)
+
+
+def halves(words):
+    return [F(w) for w in words.split()]
+
+
 print("# SPDX-License-Identifier: GPL-3.0-or-later")
 print(f"# Python {platform.python_version()}, tied.py, seed {SEED}")
 for n in range(1, 11):
     for spread in (2, 3, 6):
         for alpha in ("0.05", "0.1", "0.025"):
-            d = [F(rnd.randint(-spread, spread + 2), 4) for _ in range(n)]
-            w = [(d[i] + d[j]) / 2 for i in range(n) for j in range(i, n)]
-            low, high = hull(w, F(alpha), lambda s: signrank_p(d, s))
-            print("signrank-ci", n, text(d), alpha, float(statistics.median(w)), low, high)
+            show_signrank([F(rnd.randint(-spread, spread + 2), 4) for _ in range(n)], alpha)
 for n, m in ((1, 1), (2, 3), (3, 5), (4, 4), (5, 6), (6, 3), (7, 5)):
     for spread in (2, 5):
         for alpha in ("0.05", "0.1"):
-            x = [F(rnd.randint(0, spread), 2) for _ in range(n)]
-            y = [F(rnd.randint(0, spread + 2), 2) for _ in range(m)]
-            diff = [b - a for a in x for b in y]
-            low, high = hull(diff, F(alpha), lambda s: ranksum_p(x, y, s))
-            print("ranksum-ci", n, text(x), m, text(y), alpha, float(statistics.median(diff)),
-                  low, high)
+            show_ranksum([F(rnd.randint(0, spread), 2) for _ in range(n)],
+                         [F(rnd.randint(0, spread + 2), 2) for _ in range(m)], alpha)
+# ties move p across alpha here: the untied critical value gives a shorter interval
+show_signrank(halves("1 0 0 1.5 1 0.5 1 1 1 1 1"), "0.025")
+show_signrank(halves("1 1 0.5 1 0 1 1.5 1 1 1 1 0"), "0.0167")
+show_signrank(halves("3 3.5 1 0 3 3.5 1"), "0.3")
+show_signrank(halves("1.5 2 2 0 1.5 2.5 0"), "0.3")
+show_ranksum(halves("1 3 3"), halves("0.5 0.5 3.5 0 1.5"), "0.4")
+show_ranksum(halves("1.5 1 0 1 1"), halves("1 0 0 1.5"), "0.3")
+show_ranksum(halves("1 0 1 0 0 0.5 1 1"), halves("1.5 0 1"), "0.21")
+show_ranksum(halves("2 0 0"), halves("2 0 0 0 2 1.5 0 2"), "0.21")

@@ -415,6 +415,11 @@ static void everything_vetoed_names_the_reason(void **state)
 	assert_int_equal(v.word, VERDICT_VETOED);
 	assert_string_equal(v.reason, "variant after had no effect");
 	assert_int_equal(v.lost, 7);
+	d.obs[2].reason = d.obs[4].reason = d.obs[6].reason = "link flap";
+	d.q.nr_obs = 12; /* three against three: the earlier */
+	assert_string_equal(decide(&d).reason, "variant after had no effect");
+	d.obs[8].reason = "link flap";
+	assert_string_equal(decide(&d).reason, "link flap");
 	d.obs[0].reason = NULL;
 	d.q.nr_obs = 1;
 	assert_contains(decide(&d).reason, "no reason recorded");
