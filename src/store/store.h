@@ -63,7 +63,8 @@ int store_open(struct store **ret, const char *path, enum store_mode mode, struc
 void store_close(struct store *s);
 void store_closep(struct store **s);
 
-/* A new run in state RUN_OPEN; variants and scenarios by index, names NULL-terminated lists. */
+/* A new run in state RUN_OPEN (@run's id, state and end are not read); variants and scenarios by
+ * index, names NULL-terminated lists. */
 int store_run_add(struct store *s, const struct run_info *run, const char *const *variants,
 		  const char *const *scenarios, int64_t *ret_id, struct err *e);
 int store_run_end(struct store *s, int64_t run, enum run_state state, uint64_t ended_ns,
@@ -73,7 +74,11 @@ int store_run_find(struct store *s, const char *text, int64_t *ret_id, struct er
 int store_run_read(struct store *s, int64_t run, struct run_info *ret, struct err *e);
 void run_info_release(struct run_info *r);
 
-/* One transaction. -EEXIST when the cell is already there: nothing is written then. */
+/*
+ * One transaction; on any error nothing is written.  -EEXIST when the cell is already there;
+ * -EINVAL when two scalars, series or hists have the same metric and labels; -ENOSPC when the disk
+ * is full (what was stored before is intact).
+ */
 int store_trial_add(struct store *s, int64_t run, const struct trial_info *t,
 		    const struct record_list *records, struct err *e);
 /* All trials of a run by position; an array (trials_free). */
@@ -84,11 +89,19 @@ void trials_free(struct trial_info *v, size_t nr);
 /* Records of a trial; @metric NULL: of all metrics, @kind 0: of all kinds. */
 int store_records(struct store *s, int64_t trial, enum record_kind kind, const char *metric,
 		  struct record_list *ret, struct err *e);
+/* One metric of a run as the verdict knows it; borrowed. */
+struct store_key {
+	unsigned int scenario; /* index */
+	const char *metric;    /* "wakeup.p99" */
+	const char *labels;    /* "cpu=1"; NULL or "" for none */
+};
+
 /*
- * The observations of @metric with @labels under @scenario, one per trial of the run, in an array
- * (free()).  Reasons live in the array's own allocation.  Cost: one indexed query.
+ * The observations of @key, one per trial of the run under that scenario, in an array (free()).
+ * A trial that has no such scalar, or one that is not a number, has no value.  Reasons live in the
+ * array's own allocation.  Cost: one indexed query.
  */
-int store_observations(struct store *s, int64_t run, unsigned int scenario, const char *metric,
-		       const char *labels, struct observation **ret, size_t *ret_nr, struct err *e);
+int store_observations(struct store *s, int64_t run, const struct store_key *key,
+		       struct observation **ret, size_t *ret_nr, struct err *e);
 
 #endif
