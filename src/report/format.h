@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef REPORT_FORMAT_H
+#define REPORT_FORMAT_H
+
+/* Numbers and lines as all forms of the report print them. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+struct report;
+struct verdict;
+
+/* What a text report may use of a line. */
+#define FORMAT_COLUMNS 78
+
+/* "23.4 Gbit/s", "12.3 us" (times are always us), "1.2%" of a ratio: three significant digits. */
+void format_value(struct buf *out, double v, const char *unit);
+/* "+1.59%" of a ratio; @width: of the interval around it, which says how many digits mean
+ * something. */
+void format_change(struct buf *out, double ratio, double width);
+/* "[+1.30, +1.88]%", or "no interval". */
+void format_interval(struct buf *out, const struct verdict *v);
+/* "2026-11-30 19:37 UTC" of ns since 1970. */
+void format_wall(struct buf *out, uint64_t ns);
+/* "1 block", "8 blocks". */
+void format_count(struct buf *out, uint64_t n, const char *noun);
+/* "trials 1, 3, 4 and 12 more": positions from 1 of @nr indices. */
+void format_trials(struct buf *out, const struct report *rep, const size_t *trials, size_t nr);
+/* The finding of a verdict in one sentence, e.g. for a mail's first line. */
+void format_ergo(struct buf *out, const struct report *rep, const struct verdict *v);
+/* "irqlab run plan.yaml  # seed 1 ...": how to do the run again. */
+void format_repeat(struct buf *out, const struct report *rep);
+
+/*
+ * Append @text wrapped to FORMAT_COLUMNS: the first line after @first, the others indented by
+ * @indent blanks. What is longer than a line is broken; what is not printable shows as \xNN.
+ */
+void format_wrap(struct buf *out, const char *first, size_t indent, const char *text);
+/* Columns of a terminal that @text takes (wide East Asian characters count two). */
+size_t format_columns(const char *text);
+
+#endif

@@ -1,0 +1,671 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/* The sections of the page in the order of the page. */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "report/format.h"
+#include "report/labels.h"
+#include "report/model.h"
+#include "report/page.h"
+#include "report/svg.h"
+#include "sample/hist.h"
+
+/* Sources of interrupts shown for a scenario: what matters is among the most frequent. */
+#define SOURCES_MAX 40
+/* CPUs shown below a source. */
+#define CPUS_MAX 16
+
+static void section(struct buf *out, const char *id, const char *heading)
+{
+	buf_printf(out, "<section id=\"%s\"><h2>%s</h2>\n", id, heading);
+}
+
+static void section_end(struct buf *out)
+{
+	buf_puts(out, "</section>\n");
+}
+
+static void hint(struct buf *out, const char *text)
+{
+	buf_printf(out, "<p class=\"hint\">%s</p>\n", text);
+}
+
+/* A sign before the word: read without colour. */
+static const char *sign_of(enum verdict_word w)
+{
+	switch (w) {
+	case VERDICT_BETTER:
+		return "\xe2\x96\xb2";
+	case VERDICT_WORSE:
+		return "\xe2\x96\xbc";
+	case VERDICT_SAME:
+		return "=";
+	case VERDICT_UNDECIDED:
+		return "?";
+	case VERDICT_VETOED:
+		return "\xe2\x9c\x95";
+	}
+	return "";
+}
+
+static void badge(struct buf *out, enum verdict_word w)
+{
+	buf_printf(out, "<span class=\"word %s\">%s %s</span>", verdict_word(w), sign_of(w),
+		   verdict_word(w));
+}
+
+/* "+1.6%", or a dash where nothing was judged. */
+static void put_change(struct buf *out, const struct verdict *v)
+{
+	if (v->word == VERDICT_VETOED)
+		buf_puts(out, "\xe2\x80\x93");
+	else
+		format_change(out, v->change, v->high - v->low);
+}
+
+static void td_value(struct buf *out, double v, const char *unit)
+{
+	_cleanup_(buf_release) struct buf b = {};
+
+	format_value(&b, v, unit);
+	buf_puts(out, "<td>");
+	svg_escape(out, buf_str(&b));
+	buf_puts(out, "</td>");
+}
+
+static void th_variants(const struct report *rep, struct buf *out, const char *suffix)
+{
+	for (unsigned int k = 0; k < rep->plan->nr_variants; k++) {
+		buf_puts(out, "<th scope=\"col\">");
+		page_variant(rep, k, out);
+		buf_printf(out, "%s</th>", suffix);
+	}
+}
+
+/* ---- ergo ---- */
+
+static void ergo_card(const struct report *rep, const struct verdict *v, struct buf *out)
+{
+	_cleanup_(buf_release) struct buf text = {};
+
+	buf_printf(out, "<article class=\"card %s\"><div class=\"row\"><h3>",
+		   verdict_word(v->word));
+	svg_escape(out, rep->plan->metrics[v->query].text);
+	buf_puts(out, "</h3>");
+	badge(out, v->word);
+	buf_puts(out, "</div><div class=\"big\">");
+	put_change(out, v);
+	buf_puts(out, "</div><p>");
+	format_ergo(&text, rep, v);
+	svg_escape(out, buf_str(&text));
+	buf_puts(out, "</p></article>\n");
+}
+
+void section_ergo(const struct report *rep, struct buf *out)
+{
+	section(out, "ergo", "Ergo");
+	buf_puts(out, "<div class=\"cards\">\n");
+	for (size_t i = 0; i < rep->nr_verdicts; i++)
+		ergo_card(rep, &rep->verdicts[i], out);
+	buf_puts(out, "</div>\n");
+	if (rep->nr_verdicts == 0)
+		hint(out, "The plan names no metric to judge.");
+	section_end(out);
+}
+
+/* ---- verdicts ---- */
+
+static void verdict_row(const struct report *rep, const struct verdict *v, struct buf *out)
+{
+	const struct plan_metric *m = &rep->plan->metrics[v->query];
+
+	buf_puts(out, "<tr><th scope=\"row\">");
+	svg_escape(out, m->text);
+	buf_puts(out, "</th><td class=\"left\">");
+	page_variant(rep, v->variant, out);
+	buf_puts(out, "</td>");
+	td_value(out, v->baseline, m->unit);
+	td_value(out, v->value, m->unit);
+	buf_puts(out, "<td>");
+	put_change(out, v);
+	buf_puts(out, "</td><td>");
+	if (v->word == VERDICT_VETOED)
+		buf_puts(out, "\xe2\x80\x93");
+	else
+		format_interval(out, v);
+	buf_printf(out, "</td><td>%.3g%%</td><td>%zu</td><td>", 100 * m->margin, v->blocks);
+	if (v->word == VERDICT_VETOED)
+		buf_puts(out, "\xe2\x80\x93");
+	else
+		buf_printf(out, "%.3g", v->p);
+	buf_printf(out, "</td><td>%.3g%%</td><td class=\"left\">", 100 * (1 - v->alpha));
+	badge(out, v->word);
+	buf_puts(out, "</td></tr>\n");
+}
+
+void section_verdicts(const struct report *rep, struct buf *out)
+{
+	section(out, "verdicts", "Verdicts");
+	if (rep->nr_verdicts) {
+		buf_puts(out, "<div class=\"scroll\"><table><thead><tr>"
+			      "<th scope=\"col\" class=\"left\">metric</th>"
+			      "<th scope=\"col\" class=\"left\">variant</th><th scope=\"col\">");
+		page_variant(rep, 0, out);
+		buf_puts(out,
+			 "</th><th scope=\"col\">variant</th><th scope=\"col\">change</th>"
+			 "<th scope=\"col\">interval</th><th scope=\"col\">margin</th>"
+			 "<th scope=\"col\">blocks</th><th scope=\"col\">p</th>"
+			 "<th scope=\"col\">level</th>"
+			 "<th scope=\"col\" class=\"left\">verdict</th></tr></thead><tbody>\n");
+		for (size_t i = 0; i < rep->nr_verdicts; i++)
+			verdict_row(rep, &rep->verdicts[i], out);
+		buf_puts(out, "</tbody></table></div>\n<figure class=\"wide\">\n"
+			      "<h4>Intervals against the margin</h4>\n");
+		figure_forest(rep, out);
+		buf_puts(out, "</figure>\n");
+	}
+	section_end(out);
+}
+
+/* ---- beside ---- */
+
+static void total_cells(const struct report *rep, const struct total *t, struct buf *out)
+{
+	bool ratio = strcmp(t->unit, "ratio") == 0;
+
+	for (unsigned int k = 0; k < rep->plan->nr_variants; k++) {
+		const struct total_cell *c = &t->cell[k];
+
+		if (!c->trials) {
+			buf_puts(out, "<td>not measured</td>");
+			continue;
+		}
+		buf_puts(out, "<td>");
+		format_value(out, ratio ? c->sum / (double)c->trials : c->sum, t->unit);
+		buf_puts(out, " <span class=\"meta\">(worst trial ");
+		format_value(out, c->max, t->unit);
+		buf_puts(out, ")</span></td>");
+	}
+}
+
+static void totals_table(const struct report *rep, struct buf *out)
+{
+	if (rep->totals.nr == 0)
+		return;
+	buf_puts(out, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"left\">"
+		      "over all trials</th>");
+	th_variants(rep, out, "");
+	buf_puts(out, "</tr></thead><tbody>\n");
+	for (size_t i = 0; i < rep->totals.nr; i++) {
+		const struct total *t = &rep->totals.v[i];
+
+		buf_puts(out, "<tr><th scope=\"row\">");
+		svg_escape(out, t->metric);
+		buf_puts(out, strcmp(t->unit, "ratio") == 0 ? ", mean</th>" : ", sum</th>");
+		total_cells(rep, t, out);
+		buf_puts(out, "</tr>\n");
+	}
+	buf_puts(out, "</tbody></table></div>\n");
+}
+
+static void note_item(const struct report *rep, const struct note *n, const char *word,
+		      struct buf *out)
+{
+	buf_printf(out, "<li>%s <code>", word);
+	svg_escape(out, n->text);
+	buf_puts(out, "</code> <span class=\"meta\">");
+	if (n->count != n->nr_trials)
+		buf_printf(out, "%zu times in ", n->count);
+	format_trials(out, rep, n->trials, n->nr_trials);
+	buf_puts(out, "</span></li>\n");
+}
+
+static void notes(const struct report *rep, const struct note_list *l, const char *heading,
+		  struct buf *out)
+{
+	const size_t most = 50;
+
+	if (l->nr == 0)
+		return;
+	buf_printf(out, "<h3>%s</h3><ul class=\"notes\">\n", heading);
+	for (size_t i = 0; i < l->nr && i < most; i++) {
+		const struct note *n = &l->v[i];
+		const char *word = "";
+
+		if (n->state == TRIAL_VETOED || n->severity == SEVERITY_VETO)
+			word = "<span class=\"word vetoed\">\xe2\x9c\x95 vetoed</span>";
+		else if (n->state == TRIAL_FAILED)
+			word = "<span class=\"word failed\">\xe2\x9c\x95 failed</span>";
+		else if (n->severity == SEVERITY_WARN)
+			word = "<span class=\"word undecided\">! warning</span>";
+		else
+			word = "<span class=\"word ok\">witness</span>";
+		note_item(rep, n, word, out);
+	}
+	if (l->nr > most)
+		buf_printf(out, "<li>and %zu more</li>\n", l->nr - most);
+	buf_puts(out, "</ul>\n");
+}
+
+void section_beside(const struct report *rep, struct buf *out)
+{
+	section(out, "beside", "Beside the verdict");
+	totals_table(rep, out);
+	notes(rep, &rep->rejected, "Trials that could not be used", out);
+	notes(rep, &rep->warnings, "Warnings during trials", out);
+	notes(rep, &rep->witnesses, "Witnesses: did the setting have an effect?", out);
+	if (!rep->totals.nr && !rep->rejected.nr && !rep->warnings.nr && !rep->witnesses.nr)
+		hint(out, "Nothing: no missed wake-ups or steal were measured, no warnings.");
+	section_end(out);
+}
+
+/* ---- figures ---- */
+
+static void legend(const struct report *rep, struct buf *out)
+{
+	buf_puts(out, "<div class=\"legend\">");
+	for (unsigned int k = 0; k < rep->plan->nr_variants; k++)
+		page_variant(rep, k, out);
+	buf_puts(out, "</div>\n");
+}
+
+static void figure_open(const struct report *rep, const char *metric, const char *labels,
+			unsigned int scenario, struct buf *out)
+{
+	buf_puts(out, "<figure><h4>");
+	svg_escape(out, metric);
+	if (*labels) {
+		buf_puts(out, " [");
+		svg_escape(out, labels);
+		buf_putc(out, ']');
+	}
+	buf_puts(out, " @ ");
+	svg_escape(out, model_scenario(rep, scenario));
+	buf_puts(out, "</h4>\n");
+	legend(rep, out);
+}
+
+/* All series of latencies, or all others. */
+static size_t figures_over_time(const struct report *rep, bool latency, struct buf *out)
+{
+	const size_t most = 12;
+	size_t n = 0;
+
+	for (size_t i = 0; i < rep->over_time.nr; i++) {
+		const struct over_time *o = &rep->over_time.v[i];
+
+		if ((strcmp(o->unit, "ns") == 0) != latency ||
+		    (!latency && strcmp(o->unit, "bit/s") != 0) || n == most)
+			continue;
+		if (n++ == 0)
+			buf_puts(out, "<div class=\"figures\">\n");
+		figure_open(rep, o->metric, o->labels, o->scenario, out);
+		figure_over_time(rep, i, out);
+		buf_puts(out, "</figure>\n");
+	}
+	if (n)
+		buf_puts(out, "</div>\n");
+	return n;
+}
+
+void section_throughput(const struct report *rep, struct buf *out)
+{
+	section(out, "throughput", "Throughput over time");
+	hint(out, "Each thin line is one trial. Lines of a variant that drift or split into groups "
+		  "say that its trials were not alike; faint lines were vetoed.");
+	if (figures_over_time(rep, false, out) == 0)
+		hint(out, "No throughput was measured.");
+	section_end(out);
+}
+
+static void dist_row(const struct report *rep, const struct dist *d, unsigned int k,
+		     struct buf *out)
+{
+	static const double fractions[] = { 0.5, 0.9, 0.99, 0.999, 0.9999, 1 };
+	const struct hist *h = d->hist[k];
+
+	buf_puts(out, "<tr><th scope=\"row\">");
+	page_variant(rep, k, out);
+	buf_printf(out, "</th><td>%" PRIu64 "</td>", h->total);
+	for (size_t i = 0; i < ARRAY_SIZE(fractions); i++) {
+		uint64_t ns = 0;
+
+		/* a quantile that rests on no sample but the maximum says nothing of its own */
+		if (hist_quantile(h, fractions[i], &ns) < 0 ||
+		    (fractions[i] < 1 && (1 - fractions[i]) * (double)h->total < 1))
+			buf_puts(out, "<td>\xe2\x80\x93</td>");
+		else
+			td_value(out, (double)ns, "ns");
+	}
+	buf_puts(out, "</tr>\n");
+}
+
+static void dist_table(const struct report *rep, const struct dist *d, struct buf *out)
+{
+	buf_puts(out, "<div class=\"scroll\" style=\"margin:12px 0 22px\"><table><caption>All good "
+		      "trials and CPUs together. A maximum grows with its n.</caption><thead><tr>"
+		      "<th scope=\"col\" class=\"left\">variant</th><th scope=\"col\">n</th>"
+		      "<th scope=\"col\">p50</th><th scope=\"col\">p90</th>"
+		      "<th scope=\"col\">p99</th><th scope=\"col\">p99.9</th>"
+		      "<th scope=\"col\">p99.99</th><th scope=\"col\">max of n</th></tr></thead>"
+		      "<tbody>\n");
+	for (unsigned int k = 0; k < rep->plan->nr_variants; k++)
+		dist_row(rep, d, k, out);
+	buf_puts(out, "</tbody></table></div>\n");
+}
+
+static bool dist_is_empty(const struct report *rep, const struct dist *d)
+{
+	for (size_t k = 0; k < rep->plan->nr_variants; k++)
+		if (d->hist[k]->total)
+			return false;
+	return true;
+}
+
+void section_latency(const struct report *rep, struct buf *out)
+{
+	size_t shown = 0;
+
+	section(out, "latency", "Latency");
+	hint(out, "Left: share of samples per bin (twelve bins a decade). Right: the tail, the "
+		  "fraction of samples at or above x; the marker is the maximum. All axes are "
+		  "logarithmic.");
+	for (size_t i = 0; i < rep->dists.nr; i++) {
+		const struct dist *d = &rep->dists.v[i];
+
+		if (dist_is_empty(rep, d))
+			continue;
+		shown++;
+		buf_puts(out, "<div class=\"figures\">\n");
+		figure_open(rep, d->metric, d->labels, d->scenario, out);
+		figure_histogram(rep, i, out);
+		buf_puts(out, "</figure>\n");
+		figure_open(rep, d->metric, d->labels, d->scenario, out);
+		figure_tail(rep, i, out);
+		buf_puts(out, "</figure></div>\n");
+		dist_table(rep, d, out);
+	}
+	if (!shown)
+		hint(out, "No latency was measured.");
+	figures_over_time(rep, true, out);
+	section_end(out);
+}
+
+/* ---- interrupts ---- */
+
+/* A source (all its CPUs) of one scenario, for sorting by how often it fires. */
+struct source {
+	const struct rate *first;
+	double most;
+};
+
+static bool of_source(const struct rate *a, const struct rate *b)
+{
+	return a->scenario == b->scenario && strcmp(a->metric, b->metric) == 0 &&
+	       strcmp(a->labels, b->labels) == 0;
+}
+
+static double rate_value(const struct report *rep, const struct rate *r, unsigned int variant)
+{
+	size_t n = model_good(rep, r->scenario, variant);
+
+	return n ? r->sum[variant] / (double)n : 0;
+}
+
+static double source_value(const struct report *rep, const struct rate *first, unsigned int variant)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < rep->rates.nr; i++)
+		if (of_source(&rep->rates.v[i], first))
+			sum += rate_value(rep, &rep->rates.v[i], variant);
+	return sum;
+}
+
+static int by_rate(const void *a, const void *b)
+{
+	const struct source *x = a, *y = b;
+
+	return (x->most < y->most) - (x->most > y->most);
+}
+
+static void rate_cells(struct buf *out, const double *v, size_t nr)
+{
+	for (size_t k = 0; k < nr; k++) {
+		buf_puts(out, "<td>");
+		format_value(out, v[k], "1/s");
+		buf_puts(out, "</td>");
+	}
+	for (size_t k = 1; k < nr; k++) {
+		buf_puts(out, "<td>");
+		if (v[0] > 0 && v[k] > 0)
+			format_change(out, v[k] / v[0] - 1, 0.1);
+		else
+			buf_puts(out, v[0] > 0 ? "gone" : "new");
+		buf_puts(out, "</td>");
+	}
+	buf_puts(out, "</tr>\n");
+}
+
+static void source_rows(const struct report *rep, const struct rate *first, double *v,
+			struct buf *out)
+{
+	size_t nr = rep->plan->nr_variants, cpus = 0;
+	const char *name = labels_value(first->labels, "name");
+	const char *key = labels_value(first->labels, "softirq");
+
+	key = key ? key : labels_value(first->labels, "irq");
+	for (unsigned int k = 0; k < nr; k++)
+		v[k] = source_value(rep, first, k);
+	buf_puts(out, "<tr><th scope=\"row\">");
+	{
+		_cleanup_(free_charp) char *source = strndup(key, strcspn(key, ","));
+
+		svg_escape(out, source ? source : "");
+	}
+	if (name) {
+		buf_puts(out, " <span class=\"meta\">");
+		svg_escape(out, name);
+		buf_puts(out, "</span>");
+	}
+	buf_puts(out, "</th><td class=\"left\">all</td>");
+	rate_cells(out, v, nr);
+	for (size_t i = 0; i < rep->rates.nr && cpus < CPUS_MAX; i++) {
+		const struct rate *r = &rep->rates.v[i];
+
+		if (!of_source(r, first))
+			continue;
+		for (unsigned int k = 0; k < nr; k++)
+			v[k] = rate_value(rep, r, k);
+		buf_printf(out,
+			   "<tr class=\"sub\"><th scope=\"row\"></th><td class=\"left\">CPU %d"
+			   "</td>",
+			   r->cpu);
+		rate_cells(out, v, nr);
+		cpus++;
+	}
+}
+
+static size_t sources_of(const struct report *rep, unsigned int scenario, struct source *ret)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < rep->rates.nr; i++) {
+		const struct rate *r = &rep->rates.v[i];
+		bool known = r->scenario != scenario;
+
+		for (size_t k = 0; k < nr && !known; k++)
+			known = of_source(ret[k].first, r);
+		if (known)
+			continue;
+		ret[nr] = (struct source){ .first = r };
+		for (unsigned int k = 0; k < rep->plan->nr_variants; k++)
+			ret[nr].most = fmax(ret[nr].most, source_value(rep, r, k));
+		nr++;
+	}
+	qsort(ret, nr, sizeof(*ret), by_rate);
+	return nr;
+}
+
+static void rates_table(const struct report *rep, unsigned int scenario, const struct source *v,
+			size_t nr, struct buf *out)
+{
+	double *values = calloc(rep->plan->nr_variants, sizeof(*values));
+
+	if (!values) {
+		out->failed = true;
+		return;
+	}
+	buf_puts(out, "<h3>Scenario ");
+	svg_escape(out, model_scenario(rep, scenario));
+	buf_puts(out, "</h3><div class=\"scroll\"><table><thead><tr>"
+		      "<th scope=\"col\" class=\"left\">source</th>"
+		      "<th scope=\"col\" class=\"left\">CPU</th>");
+	th_variants(rep, out, "");
+	for (unsigned int k = 1; k < rep->plan->nr_variants; k++) {
+		buf_puts(out, "<th scope=\"col\">change ");
+		svg_escape(out, rep->plan->nr_variants > 2 ? model_variant(rep, k) : "");
+		buf_puts(out, "</th>");
+	}
+	buf_puts(out, "</tr></thead><tbody>\n");
+	for (size_t i = 0; i < nr && i < SOURCES_MAX; i++)
+		source_rows(rep, v[i].first, values, out);
+	buf_puts(out, "</tbody></table></div>\n");
+	if (nr > SOURCES_MAX)
+		buf_printf(out, "<p class=\"hint\">%zu rarer sources are not shown.</p>\n",
+			   nr - SOURCES_MAX);
+	free(values);
+}
+
+void section_interrupts(const struct report *rep, struct buf *out)
+{
+	struct source *v = calloc(rep->rates.nr + 1, sizeof(*v));
+
+	section(out, "interrupts", "Interrupts and softirqs");
+	if (!v)
+		out->failed = true;
+	if (v && rep->rates.nr)
+		hint(out, "Events per second, the mean over the good trials of each variant; "
+			  "changes here are exploratory and not judged.");
+	else
+		hint(out, "No interrupts were counted.");
+	for (unsigned int s = 0; v && s < rep->plan->nr_scenarios; s++) {
+		size_t nr = sources_of(rep, s, v);
+
+		if (nr)
+			rates_table(rep, s, v, nr, out);
+	}
+	free(v);
+	section_end(out);
+}
+
+/* ---- trials ---- */
+
+static void trial_row(const struct report *rep, const struct trial_info *t, struct buf *out)
+{
+	static const char *const states[] = {
+		[TRIAL_OK] = "<span class=\"word ok\">ok</span>",
+		[TRIAL_VETOED] = "<span class=\"word vetoed\">\xe2\x9c\x95 vetoed</span>",
+		[TRIAL_FAILED] = "<span class=\"word failed\">\xe2\x9c\x95 failed</span>",
+	};
+
+	buf_printf(out, "<tr%s><th scope=\"row\">%u</th><td>%u</td><td class=\"left\">",
+		   t->state == TRIAL_OK ? "" : " class=\"lost\"", t->position + 1, t->block + 1);
+	svg_escape(out, model_scenario(rep, t->scenario));
+	buf_puts(out, "</td><td class=\"left\">");
+	page_variant(rep, t->variant, out);
+	buf_printf(out, "</td><td>%.2f s</td><td class=\"left\">%s</td><td class=\"text\">",
+		   (double)t->window_ns / (double)NS_PER_S, states[t->state]);
+	svg_escape(out, t->reason ? t->reason : "");
+	buf_puts(out, "</td></tr>\n");
+}
+
+void section_trials(const struct report *rep, struct buf *out)
+{
+	section(out, "trials", "Trials");
+	if (rep->nr_trials == 0)
+		hint(out, "No trial was stored.");
+	else
+		buf_puts(out, "<div class=\"scroll\"><table><caption>In the order they ran."
+			      "</caption><thead><tr>"
+			      "<th scope=\"col\" class=\"left\">trial</th>"
+			      "<th scope=\"col\">block</th>"
+			      "<th scope=\"col\" class=\"left\">scenario</th>"
+			      "<th scope=\"col\" class=\"left\">variant</th>"
+			      "<th scope=\"col\">window</th>"
+			      "<th scope=\"col\" class=\"left\">state</th>"
+			      "<th scope=\"col\" class=\"text\">reason</th></tr></thead><tbody>\n");
+	for (size_t i = 0; i < rep->nr_trials; i++)
+		trial_row(rep, &rep->trials[i], out);
+	if (rep->nr_trials)
+		buf_puts(out, "</tbody></table></div>\n");
+	section_end(out);
+}
+
+/* ---- environment and plan ---- */
+
+/* Nested objects become rows "kernel.release"; deeper than a person reads stays JSON. */
+static void env_rows(struct json_object *o, const char *prefix, unsigned int depth, struct buf *out)
+{
+	struct json_object_iterator it = json_object_iter_begin(o), end = json_object_iter_end(o);
+
+	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
+		struct json_object *v = json_object_iter_peek_value(&it);
+		_cleanup_(buf_release) struct buf name = {};
+
+		buf_printf(&name, "%s%s%s", prefix, *prefix ? "." : "",
+			   json_object_iter_peek_name(&it));
+		if (depth < 3 && json_object_is_type(v, json_type_object)) {
+			env_rows(v, buf_str(&name), depth + 1, out);
+			continue;
+		}
+		buf_puts(out, "<tr><th scope=\"row\">");
+		svg_escape(out, buf_str(&name));
+		buf_puts(out, "</th><td class=\"text\">");
+		svg_escape(out, v ? json_object_get_string(v) : "");
+		buf_puts(out, "</td></tr>\n");
+	}
+}
+
+void section_environment(const struct report *rep, struct buf *out)
+{
+	struct json_object *o = json_tokener_parse(rep->run.env ? rep->run.env : "");
+
+	section(out, "environment", "Environment");
+	if (o && json_object_is_type(o, json_type_object)) {
+		buf_puts(out, "<div class=\"scroll\"><table><tbody>\n");
+		env_rows(o, "", 0, out);
+		buf_puts(out, "</tbody></table></div>\n");
+	} else {
+		hint(out, "Nothing was stored about the machine.");
+	}
+	json_object_put(o);
+	section_end(out);
+}
+
+void section_plan(const struct report *rep, struct buf *out)
+{
+	const char *p = rep->run.plan ? rep->run.plan : "";
+
+	section(out, "plan", "Plan");
+	buf_puts(out, "<pre>");
+	/* line by line: the escaper shows a newline as what it is not, a control character */
+	while (*p) {
+		size_t len = strcspn(p, "\n");
+		_cleanup_(free_charp) char *line = strndup(p, len);
+
+		svg_escape(out, line ? line : "");
+		buf_putc(out, '\n');
+		p += len + (p[len] == '\n');
+	}
+	buf_puts(out, "</pre>\n");
+	section_end(out);
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "report/format.h"
+#include "report/model.h"
+#include "sample/hist.h"
+
+#define COLUMNS_MAX 8
+
+/* A table that is laid out when all its cells are known. */
+struct table {
+	struct buf cells; /* texts, each with its NUL, row by row */
+	unsigned int columns;
+	size_t width[COLUMNS_MAX];
+};
+
+static void table_release(struct table *t)
+{
+	buf_release(&t->cells);
+}
+
+/* The next cell: @text without anything that could move the cursor. */
+static void cell(struct table *t, unsigned int column, const char *text)
+{
+	_cleanup_(buf_release) struct buf clean = {};
+	size_t w;
+
+	text_printable(&clean, text, strlen(text));
+	w = format_columns(buf_str(&clean));
+	if (w > t->width[column])
+		t->width[column] = w;
+	buf_add(&t->cells, buf_str(&clean), clean.len + 1);
+}
+
+static void pad(struct buf *out, size_t have, size_t want)
+{
+	if (have < want)
+		buf_printf(out, "%*s", (int)(want - have), "");
+}
+
+/* First column left, last one left when @last_left, the others right. */
+static void table_row(struct buf *out, const struct table *t, const char **at, bool wide,
+		      bool last_left)
+{
+	buf_puts(out, "  ");
+	for (unsigned int i = 0; i < t->columns; i++) {
+		size_t w = format_columns(*at);
+		bool left = i == 0 || (last_left && i + 1 == t->columns);
+
+		if (i == 0 && wide) {
+			/* names that leave no room for the numbers get a line of their own */
+			buf_puts(out, *at);
+			buf_puts(out, "\n    ");
+		} else {
+			if (!left)
+				pad(out, w, t->width[i]);
+			buf_puts(out, *at);
+			if (left && i + 1 < t->columns)
+				pad(out, w, t->width[i]);
+			if (i + 1 < t->columns)
+				buf_puts(out, "  ");
+		}
+		*at += strlen(*at) + 1;
+	}
+	buf_putc(out, '\n');
+}
+
+static void table_print(struct buf *out, const struct table *t, bool last_left)
+{
+	const char *at = buf_str(&t->cells), *end = at + t->cells.len;
+	size_t total = 2;
+	bool wide;
+
+	for (unsigned int i = 0; i < t->columns; i++)
+		total += t->width[i] + (i ? 2 : 0);
+	wide = total > FORMAT_COLUMNS;
+	while (at < end)
+		table_row(out, t, &at, wide, last_left);
+}
+
+/* A name that is printed whole up to @most columns. */
+static void cell_name(struct table *t, const char *name, size_t most)
+{
+	_cleanup_(buf_release) struct buf clean = {}, cut = {};
+	const char *p;
+	size_t used = 0;
+
+	text_printable(&clean, name, strlen(name));
+	if (format_columns(buf_str(&clean)) <= most) {
+		cell(t, 0, name);
+		return;
+	}
+	for (p = buf_str(&clean); *p && used + 5 <= most;) {
+		size_t n = 1;
+
+		while ((p[n] & 0xc0) == 0x80)
+			n++;
+		buf_add(&cut, p, n);
+		used += n > 2 ? 2 : 1;
+		p += n;
+	}
+	buf_puts(&cut, "...");
+	cell(t, 0, buf_str(&cut));
+}
+
+static void cell_value(struct table *t, unsigned int column, double v, const char *unit)
+{
+	_cleanup_(buf_release) struct buf b = {};
+
+	format_value(&b, v, unit);
+	cell(t, column, buf_str(&b));
+}
+
+static void cell_count(struct table *t, unsigned int column, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, n);
+	cell(t, column, text);
+}
+
+static void text_head(const struct report *rep, struct buf *out)
+{
+	_cleanup_(buf_release) struct buf b = {};
+
+	format_wrap(out, "", 0, rep->run.name);
+	buf_printf(&b, "run %" PRId64 " of ", rep->run.id);
+	format_wall(&b, rep->run.started_ns);
+	buf_printf(&b, ", %zu trials in %u blocks", rep->nr_trials, rep->plan->blocks);
+	if (rep->run.state != RUN_DONE)
+		buf_puts(&b, ", not complete (irqlab run --resume goes on)");
+	format_wrap(out, "", 0, buf_str(&b));
+	buf_putc(out, '\n');
+}
+
+static void text_ergo(const struct report *rep, struct buf *out)
+{
+	for (size_t i = 0; i < rep->nr_verdicts; i++) {
+		_cleanup_(buf_release) struct buf b = {};
+
+		format_ergo(&b, rep, &rep->verdicts[i]);
+		format_wrap(out, "ergo: ", 6, buf_str(&b));
+	}
+	if (rep->nr_verdicts == 0)
+		buf_puts(out, "ergo: the plan names no metric to judge.\n");
+	buf_putc(out, '\n');
+}
+
+static void verdict_cells(const struct report *rep, struct table *t, const struct verdict *v)
+{
+	const struct plan_metric *m = &rep->plan->metrics[v->query];
+	_cleanup_(buf_release) struct buf b = {};
+
+	cell_name(t, m->text, FORMAT_COLUMNS - 2);
+	cell_value(t, 1, v->baseline, m->unit);
+	cell_value(t, 2, v->value, m->unit);
+	format_change(&b, v->change, v->high - v->low);
+	cell(t, 3, v->word == VERDICT_VETOED ? "-" : buf_str(&b));
+	buf_reset(&b);
+	format_interval(&b, v);
+	cell(t, 4, v->word == VERDICT_VETOED ? "-" : buf_str(&b));
+	cell_count(t, 5, v->blocks);
+	cell(t, 6, verdict_word(v->word));
+}
+
+static void text_verdicts(const struct report *rep, struct buf *out)
+{
+	for (unsigned int variant = 1; variant < rep->plan->nr_variants; variant++) {
+		_cleanup_(table_release) struct table t = { .columns = 7 };
+		bool any = false;
+
+		cell(&t, 0, "metric (medians)");
+		/* names of variants as headings: long ones would push the numbers off the line */
+		cell(&t, 1,
+		     strlen(model_variant(rep, 0)) <= 11 ? model_variant(rep, 0) : "baseline");
+		cell(&t, 2,
+		     strlen(model_variant(rep, variant)) <= 11 ? model_variant(rep, variant)
+							       : "variant");
+		cell(&t, 3, "change");
+		cell(&t, 4, "interval");
+		cell(&t, 5, "n");
+		cell(&t, 6, "verdict");
+		for (size_t i = 0; i < rep->nr_verdicts; i++) {
+			if (rep->verdicts[i].variant != variant)
+				continue;
+			verdict_cells(rep, &t, &rep->verdicts[i]);
+			any = true;
+		}
+		if (any) {
+			table_print(out, &t, true);
+			buf_putc(out, '\n');
+		}
+	}
+}
+
+static void text_totals(const struct report *rep, struct buf *out)
+{
+	for (size_t i = 0; i < rep->totals.nr; i++) {
+		const struct total *t = &rep->totals.v[i];
+		bool ratio = strcmp(t->unit, "ratio") == 0;
+		_cleanup_(buf_release) struct buf b = {};
+
+		buf_printf(&b, "%s: ", t->metric);
+		for (unsigned int k = 0; k < rep->plan->nr_variants; k++) {
+			const struct total_cell *c = &t->cell[k];
+
+			buf_printf(&b, "%s%s ", k ? ", " : "", model_variant(rep, k));
+			if (!c->trials) {
+				buf_puts(&b, "not measured");
+				continue;
+			}
+			format_value(&b, ratio ? c->sum / (double)c->trials : c->sum, t->unit);
+			buf_puts(&b, ratio ? " (at most " : "");
+			if (ratio)
+				format_value(&b, c->max, t->unit);
+			buf_puts(&b, ratio ? ")" : "");
+		}
+		format_wrap(out, "  ", 4, buf_str(&b));
+	}
+}
+
+static const char *severity_word(const struct note *n)
+{
+	return n->severity == SEVERITY_VETO ? "veto" : "warning";
+}
+
+static void text_notes(const struct report *rep, struct buf *out)
+{
+	const size_t most = 12;
+
+	for (size_t i = 0; i < rep->warnings.nr && i < most; i++) {
+		const struct note *n = &rep->warnings.v[i];
+		_cleanup_(buf_release) struct buf b = {};
+
+		buf_printf(&b, "%s, %zu x in ", severity_word(n), n->count);
+		format_trials(&b, rep, n->trials, n->nr_trials);
+		buf_printf(&b, ": %s", n->text);
+		format_wrap(out, "  ", 4, buf_str(&b));
+	}
+	if (rep->warnings.nr > most)
+		buf_printf(out, "  and %zu other warnings: irqlab show has them all\n",
+			   rep->warnings.nr - most);
+	for (size_t i = 0; i < rep->rejected.nr; i++) {
+		const struct note *n = &rep->rejected.v[i];
+		_cleanup_(buf_release) struct buf b = {};
+
+		buf_printf(&b, "%s: ", n->state == TRIAL_FAILED ? "failed" : "vetoed");
+		format_trials(&b, rep, n->trials, n->nr_trials);
+		buf_printf(&b, ": %s", n->text);
+		format_wrap(out, "  ", 4, buf_str(&b));
+	}
+	for (size_t i = 0; i < rep->witnesses.nr && i < most; i++) {
+		const struct note *n = &rep->witnesses.v[i];
+		_cleanup_(buf_release) struct buf b = {};
+
+		buf_printf(&b, "witness, %s, ", model_variant(rep, n->variant));
+		format_count(&b, n->nr_trials, "trial");
+		buf_printf(&b, ": %s", n->text);
+		format_wrap(out, "  ", 4, buf_str(&b));
+	}
+}
+
+static void text_beside(const struct report *rep, struct buf *out)
+{
+	size_t before;
+
+	buf_puts(out, "beside it:\n");
+	before = out->len;
+	text_totals(rep, out);
+	text_notes(rep, out);
+	if (out->len == before)
+		buf_puts(out,
+			 "  nothing: no missed wake-ups or steal were measured, no warnings\n");
+	buf_putc(out, '\n');
+}
+
+static void dist_cells(struct table *t, const struct hist *h)
+{
+	static const double fractions[] = { 0.5, 0.99, 0.999, 1 };
+
+	cell_count(t, 1, h->total);
+	for (unsigned int i = 0; i < ARRAY_SIZE(fractions); i++) {
+		uint64_t ns = 0;
+
+		if (hist_quantile(h, fractions[i], &ns) < 0)
+			cell(t, 2 + i, "-");
+		else
+			cell_value(t, 2 + i, (double)ns, "ns");
+	}
+}
+
+static void dist_name(const struct report *rep, const struct dist *d, struct buf *out)
+{
+	_cleanup_(buf_release) struct buf b = {};
+
+	buf_printf(&b, "%s%s%s%s@%s", d->metric, *d->labels ? "[" : "", d->labels,
+		   *d->labels ? "]" : "", model_scenario(rep, d->scenario));
+	format_wrap(out, "  ", 4, buf_str(&b));
+}
+
+static void text_dists(const struct report *rep, struct buf *out)
+{
+	static const char *const heads[] = { "", "n", "p50", "p99", "p99.9", "max" };
+	_cleanup_(table_release) struct table t = { .columns = ARRAY_SIZE(heads) };
+	const char *at;
+
+	if (rep->dists.nr == 0)
+		return;
+	buf_puts(out, "latency over all good trials; a maximum grows with its n:\n");
+	for (unsigned int i = 0; i < ARRAY_SIZE(heads); i++)
+		cell(&t, i, heads[i]);
+	for (size_t i = 0; i < rep->dists.nr; i++) {
+		for (unsigned int k = 0; k < rep->plan->nr_variants; k++) {
+			/* 60 columns at most are left by numbers of any size */
+			cell_name(&t, model_variant(rep, k), 18);
+			dist_cells(&t, rep->dists.v[i].hist[k]);
+		}
+	}
+	at = buf_str(&t.cells);
+	table_row(out, &t, &at, false, false);
+	for (size_t i = 0; i < rep->dists.nr; i++) {
+		dist_name(rep, &rep->dists.v[i], out);
+		for (unsigned int k = 0; k < rep->plan->nr_variants; k++)
+			table_row(out, &t, &at, false, false);
+	}
+	buf_putc(out, '\n');
+}
+
+int report_text(const struct report *rep, struct buf *out, struct err *e)
+{
+	_cleanup_(buf_release) struct buf repeat = {};
+
+	text_head(rep, out);
+	text_ergo(rep, out);
+	text_verdicts(rep, out);
+	text_beside(rep, out);
+	text_dists(rep, out);
+	format_repeat(&repeat, rep);
+	format_wrap(out, "repeat: ", 8, buf_str(&repeat));
+	return out->failed ? err_nomem(e, "report") : 0;
+}
