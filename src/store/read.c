@@ -72,17 +72,37 @@ int store_run_find(struct store *s, const char *text, int64_t *ret_id, struct er
 	return r;
 }
 
-int store_run_read(struct store *s, int64_t run, struct run_info *ret, struct err *e)
+#define RUN_COLUMNS                                                                                \
+	"SELECT run.name, plan, plan_file, version, env.json, seed, started_ns, ended_ns, state, " \
+	"run.id FROM run JOIN env ON env.id = run.env "
+
+/* One row of RUN_COLUMNS. */
+static int take_run(struct stmt *q, struct run_info *ret, struct err *e)
 {
-	_cleanup_(stmt_release) struct stmt q = {};
 	_cleanup_(run_info_release) struct run_info info = {};
 	char **const texts[] = { &info.name, &info.plan, &info.plan_file, &info.version,
 				 &info.env };
-	int r = stmt_prepare(&q, &s->sql,
-			     "SELECT run.name, plan, plan_file, version, env.json, seed, "
-			     "started_ns, ended_ns, state, run.id "
-			     "FROM run JOIN env ON env.id = run.env WHERE run.id = ?",
-			     e);
+
+	for (int i = 0; i < (int)ARRAY_SIZE(texts); i++) {
+		int r = stmt_column_text(q, i, texts[i], e);
+
+		if (r < 0)
+			return r;
+	}
+	info.seed = (uint64_t)sqlite3_column_int64(q->st, 5);
+	info.started_ns = (uint64_t)sqlite3_column_int64(q->st, 6);
+	info.ended_ns = (uint64_t)sqlite3_column_int64(q->st, 7);
+	info.state = (enum run_state)sqlite3_column_int(q->st, 8);
+	info.id = sqlite3_column_int64(q->st, 9);
+	*ret = info;
+	info = (struct run_info){};
+	return 0;
+}
+
+int store_run_read(struct store *s, int64_t run, struct run_info *ret, struct err *e)
+{
+	_cleanup_(stmt_release) struct stmt q = {};
+	int r = stmt_prepare(&q, &s->sql, RUN_COLUMNS "WHERE run.id = ?", e);
 
 	if (r < 0)
 		return r;
@@ -94,18 +114,37 @@ int store_run_read(struct store *s, int64_t run, struct run_info *ret, struct er
 		return err_set(e, -ENOENT,
 			       "store %s: no run %" PRId64 "; irqlab list shows what is there",
 			       s->sql.path, run);
-	for (int i = 0; i < (int)ARRAY_SIZE(texts); i++) {
-		r = stmt_column_text(&q, i, texts[i], e);
-		if (r < 0)
-			return r;
+	return take_run(&q, ret, e);
+}
+
+void runs_free(struct run_info *v, size_t nr)
+{
+	for (size_t i = 0; v && i < nr; i++)
+		run_info_release(&v[i]);
+	free(v);
+}
+
+int store_runs(struct store *s, struct run_info **ret, size_t *ret_nr, struct err *e)
+{
+	_cleanup_(stmt_release) struct stmt q = {};
+	struct run_info *v = NULL;
+	size_t nr = 0;
+	int r = stmt_prepare(&q, &s->sql, RUN_COLUMNS "ORDER BY run.id DESC", e);
+
+	while (r >= 0 && (r = stmt_step(&q, e)) > 0) {
+		struct run_info *more = realloc(v, (nr + 1) * sizeof(*v));
+
+		if (more)
+			v = more;
+		r = more ? take_run(&q, &v[nr], e) : err_nomem(e, "runs");
+		nr += r >= 0;
 	}
-	info.seed = (uint64_t)sqlite3_column_int64(q.st, 5);
-	info.started_ns = (uint64_t)sqlite3_column_int64(q.st, 6);
-	info.ended_ns = (uint64_t)sqlite3_column_int64(q.st, 7);
-	info.state = (enum run_state)sqlite3_column_int(q.st, 8);
-	info.id = sqlite3_column_int64(q.st, 9);
-	*ret = info;
-	info = (struct run_info){};
+	if (r < 0) {
+		runs_free(v, nr);
+		return r;
+	}
+	*ret = v;
+	*ret_nr = nr;
 	return 0;
 }
 

@@ -73,6 +73,9 @@ int store_run_end(struct store *s, int64_t run, enum run_state state, uint64_t e
 int store_run_find(struct store *s, const char *text, int64_t *ret_id, struct err *e);
 int store_run_read(struct store *s, int64_t run, struct run_info *ret, struct err *e);
 void run_info_release(struct run_info *r);
+/* All runs, newest first; an array (runs_free). */
+int store_runs(struct store *s, struct run_info **ret, size_t *ret_nr, struct err *e);
+void runs_free(struct run_info *v, size_t nr);
 
 /*
  * One transaction; on any error nothing is written.  -EEXIST when the cell is already there;

@@ -340,8 +340,10 @@ static void runs_are_found_by_id_name_and_last(void **state)
 	struct place p = place_new();
 	_cleanup_(store_closep) struct store *s = open_store(p.path);
 	_cleanup_(run_info_release) struct run_info info = {};
+	struct run_info *all = NULL;
 	int64_t a, b, c, id = 0;
 	struct err e = {};
+	size_t nr = 0;
 
 	assert_int_equal(store_run_find(s, "last", &id, &e), -ENOENT);
 	a = add_run(s, "napi");
@@ -365,6 +367,11 @@ static void runs_are_found_by_id_name_and_last(void **state)
 	assert_string_equal(info.env, "{\"kernel\":\"6.1\"}");
 	assert_true(info.seed == UINT64_MAX - 5 && info.ended_ns == 77);
 	assert_int_equal(info.state, RUN_DONE);
+	assert_int_equal(store_runs(s, &all, &nr, &e), 0);
+	assert_int_equal(nr, 3);
+	assert_true(all[0].id == c && all[1].id == b && all[2].id == a);
+	assert_string_equal(all[0].name, "1000");
+	runs_free(all, nr);
 	store_close(take_ptr(s));
 	place_remove(&p);
 }
