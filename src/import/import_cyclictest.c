@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "import/import_ops.h"
+
+/*
+ * T: 0 ( 1288) P:98 I:250 C: 960000 Min:      8 Act:    9 Avg:    8 Max:      33
+ *
+ * Unchanged from 0.39 to 2.10, but for " SMI: n" after it.  A live display prints the same lines
+ * again and again, each block after a "policy:" line and with the cursor moved up.
+ */
+
+/* What fits the widest machine and 2 h 46 min of latency: more is no output of cyclictest. */
+#define DIGITS_THREAD 5
+#define DIGITS_PRIO 3
+#define DIGITS_LATENCY 10
+#define DIGITS_CYCLES 13
+
+struct field {
+	const char *name;
+	size_t offset;
+	unsigned int digits;
+};
+
+#define FIELD(name, member, digits)                                               \
+	{                                                                         \
+		name, offsetof(struct cyclictest_thread, member), DIGITS_##digits \
+	}
+
+static const struct field fields[] = {
+	FIELD("T:", t, THREAD),	     FIELD("(", tid, LATENCY),
+	FIELD(") P:", prio, PRIO),   FIELD("I:", interval_us, LATENCY),
+	FIELD("C:", cycles, CYCLES), FIELD("Min:", min, LATENCY),
+	FIELD("Act:", act, LATENCY), FIELD("Avg:", avg, LATENCY),
+	FIELD("Max:", max, LATENCY),
+};
+
+const struct cyclictest_run *import_cyclictest(const struct import_run *run)
+{
+	return run->ops == &import_ops_cyclictest ? run->data : NULL;
+}
+
+/* "T: 0 ( 1288)" wherever it begins, a prompt may stand before it; or NULL. */
+static const char *find_row(const char *line)
+{
+	for (const char *s = scan_find(line, "T:"); s; s = scan_find(s + 2, "T:")) {
+		const char *p = s + 2;
+		int64_t v;
+
+		if (s > line && isalnum((unsigned char)s[-1]))
+			continue;
+		scan_space(&p);
+		if (!scan_int(&p, DIGITS_THREAD, &v))
+			continue;
+		scan_space(&p);
+		if (!scan_text(&p, "("))
+			continue;
+		scan_space(&p);
+		if (scan_int(&p, DIGITS_LATENCY, &v))
+			return s;
+	}
+	return NULL;
+}
+
+static enum import_kind cyclictest_sniff(const char *line)
+{
+	static const char *const chatter[] = { "policy:",     "/dev/cpu_dma_latency set to",
+					       "Max CPUs = ", "Online CPUs = ",
+					       "WARN: ",      "INFO: " };
+
+	if (find_row(line))
+		return IMPORT_ROW;
+	for (size_t i = 0; i < ARRAY_SIZE(chatter); i++) {
+		const char *s = strstr(line, chatter[i]);
+
+		/* "# /dev/cpu_dma_latency set to 0us", "[3Apolicy: fifo: loadavg: ..." */
+		if (s && s - line <= 6)
+			return IMPORT_CHATTER;
+	}
+	return IMPORT_FOREIGN;
+}
+
+static void cyclictest_chatter(struct import_feed *f, const char *line)
+{
+	if (strstr(line, "policy:"))
+		f->redrawn = true;
+}
+
+/*
+ * Return: how many of the fields are there in their order; a line that stops early may go on in
+ * the next one. @ret_ended: the text ended there, or something else stood there.
+ */
+static size_t read_fields(const char *p, struct cyclictest_thread *ret, bool *ret_ended)
+{
+	size_t n = 0;
+
+	for (; n < ARRAY_SIZE(fields); n++) {
+		int64_t v;
+
+		scan_space(&p);
+		if (!scan_text(&p, fields[n].name))
+			break;
+		scan_space(&p);
+		if (!scan_int(&p, fields[n].digits, &v))
+			break;
+		memcpy((char *)ret + fields[n].offset, &v, sizeof(v));
+	}
+	if (n == ARRAY_SIZE(fields) && *p && *p != ' ')
+		n--; /* "Max: 33us": whatever it is, it is not what cyclictest prints */
+	*ret_ended = *p == '\0';
+	return n;
+}
+
+/* The whole row from @line, or from it and @next. Return: 0, 1 or -EBADMSG. */
+static int read_row(struct import_feed *f, const char *line, const char *next,
+		    struct cyclictest_thread *ret)
+{
+	_cleanup_(buf_release) struct buf joined = {};
+	const char *s = find_row(line);
+	bool ended;
+
+	if (read_fields(s, ret, &ended) == ARRAY_SIZE(fields))
+		return 0;
+	if (!ended || !*next || find_row(next))
+		return import_bad(f, ended ? "the row ends early" : "not the fields of a T: line");
+	if (buf_printf(&joined, "%s %s", s, next) < 0)
+		return -ENOMEM;
+	if (read_fields(buf_str(&joined), ret, &ended) == ARRAY_SIZE(fields))
+		return 1;
+	return import_bad(f, "the row ends early and the next line does not continue it");
+}
+
+/* The thread @t of @run or where it belongs. */
+static struct cyclictest_thread *find_thread(const struct cyclictest_run *run, int64_t t)
+{
+	size_t lo = 0, hi = run->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (run->threads[mid].t < t)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < run->nr && run->threads[lo].t == t ? &run->threads[lo] : NULL;
+}
+
+/*
+ * Whether @now is a later state of @old in the same display rather than the same thread of another
+ * run.  The first state of a live display has thread id 0 and no cycles.
+ */
+static bool is_redraw(const struct import_feed *f, const struct cyclictest_thread *old,
+		      const struct cyclictest_thread *now)
+{
+	if (f->text_between && !f->redrawn)
+		return false;
+	if (now->cycles < old->cycles || now->interval_us != old->interval_us)
+		return false;
+	return now->tid == old->tid || (old->tid == 0 && old->cycles == 0);
+}
+
+static int add_thread(struct cyclictest_run *run, const struct cyclictest_thread *t)
+{
+	if (run->nr == run->size) {
+		size_t size = run->size ? run->size * 2 : 2;
+		struct cyclictest_thread *p = reallocarray(run->threads, size, sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		run->threads = p;
+		run->size = size;
+	}
+	run->threads[run->nr++] = *t;
+	return 0;
+}
+
+/* Whether the command line has -N, alone or in a bundle such as -mNq, or --nsecs. */
+static bool asks_ns(const char *command)
+{
+	const char *s = strstr(command, "cyclictest ");
+
+	for (s = s ? scan_find(s, " -") : NULL; s; s = scan_find(s, " -")) {
+		s += 2;
+		if (strncmp(s, "-nsecs", 6) == 0)
+			return true;
+		if (s[strcspn(s, "N0123456789- ")] == 'N')
+			return true;
+	}
+	return false;
+}
+
+/* The run that @t belongs to is open afterwards; *ret_old is the state that it replaces. */
+static int place(struct import_feed *f, const struct cyclictest_thread *t,
+		 struct cyclictest_thread **ret_old)
+{
+	struct cyclictest_run *run = f->run ? import_run_open(f)->data : NULL;
+	struct cyclictest_thread *old = run ? find_thread(run, t->t) : NULL;
+	int r;
+
+	*ret_old = NULL;
+	if (old && is_redraw(f, old, t)) {
+		*ret_old = old;
+		return 0;
+	}
+	/* a remark between the threads of one run does not end it, a new command does */
+	if (run && !old && run->threads[run->nr - 1].t < t->t && !*f->command)
+		return 0;
+	r = import_open_run(f, t->line);
+	if (r < 0)
+		return r;
+	run = import_run_open(f)->data;
+	run->ns = asks_ns(f->command);
+	return 0;
+}
+
+static int cyclictest_row(struct import_feed *f, const char *line, const char *next, size_t nr)
+{
+	struct cyclictest_thread t = {}, *old;
+	int took = read_row(f, line, next, &t);
+	int r;
+
+	if (took < 0)
+		return took;
+	if (t.t < 0 || t.tid < 0 || t.prio < 0 || t.interval_us < 0 || t.cycles < 0)
+		return import_bad(f, "a negative number where none can be");
+	t.line = nr;
+	r = place(f, &t, &old);
+	if (r < 0)
+		return r;
+	if (old)
+		*old = t;
+	else
+		r = add_thread(import_run_open(f)->data, &t);
+	return r < 0 ? r : took;
+}
+
+static void cyclictest_release(void *data)
+{
+	struct cyclictest_run *run = data;
+
+	free(run->threads);
+	run->threads = NULL;
+	run->nr = run->size = 0;
+}
+
+const struct import_ops import_ops_cyclictest = {
+	.name = "cyclictest",
+	.data_size = sizeof(struct cyclictest_run),
+	.sniff = cyclictest_sniff,
+	.chatter = cyclictest_chatter,
+	.row = cyclictest_row,
+	.release = cyclictest_release,
+};
