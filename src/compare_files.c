@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "compare_files.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "compare_parts.h"
+
+#define EXIT_FAILED 1
+#define EXIT_UNDECIDED 4
+
+static const char reason_one_run[] =
+	"One run per side proves no difference between the variants (kernels, patches, settings): "
+	"how much a result moves from one run to the next cannot be seen in them. Repeat both "
+	"sides in random order (irqlab run), at least six times each.";
+
+/* One side: its text, and which of its runs take part. */
+struct side {
+	const char *name;
+	const char *letter;
+	const char *text;
+	size_t len;
+	struct import_doc *doc;
+	unsigned int pick;
+	size_t first, nr; /* of doc->runs */
+};
+
+/* ---- pieces of output */
+
+/* Bytes of the UTF-8 character at @s. */
+static size_t character(const char *s)
+{
+	size_t n = 1;
+
+	while (((unsigned char)s[n] & 0xc0) == 0x80)
+		n++;
+	return n;
+}
+
+/* Append at most @columns characters of @s, safe to print. */
+static void put_cut(struct buf *out, const char *s, size_t columns)
+{
+	_cleanup_(buf_release) struct buf safe = {};
+	const char *p;
+
+	text_printable(&safe, s, strlen(s));
+	p = buf_str(&safe);
+	for (; *p && columns; columns--) {
+		size_t n = character(p);
+
+		if (columns == 1 && p[n])
+			buf_putc(out, '~');
+		else
+			buf_add(out, p, n);
+		p += n;
+	}
+	out->failed = out->failed || safe.failed;
+}
+
+/* Append @s, or its last characters when it has more than @columns: a path's end tells most. */
+static void put_tail(struct buf *out, const char *s, size_t columns)
+{
+	_cleanup_(buf_release) struct buf safe = {};
+	const char *p;
+	size_t total = 0;
+
+	text_printable(&safe, s, strlen(s));
+	out->failed = out->failed || safe.failed;
+	for (p = buf_str(&safe); *p; p += character(p))
+		total++;
+	p = buf_str(&safe);
+	if (total > columns) {
+		buf_putc(out, '~');
+		for (; total >= columns; total--)
+			p += character(p);
+	}
+	buf_puts(out, p);
+}
+
+static void wrap(struct buf *out, const char *s)
+{
+	size_t column = 0;
+
+	while (*s) {
+		size_t n = strcspn(s, " ");
+
+		if (column && column + 1 + n > COMPARE_WIDTH) {
+			buf_putc(out, '\n');
+			column = 0;
+		}
+		buf_puts(out, column ? " " : "  ");
+		buf_add(out, s, n);
+		column += n + (column ? 1 : 2);
+		s += n;
+		s += strspn(s, " ");
+	}
+	buf_putc(out, '\n');
+}
+
+void compare_para(struct buf *out, const char *fmt, ...)
+{
+	_cleanup_(free_charp) char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		text = NULL;
+		out->failed = true;
+		return;
+	}
+	wrap(out, text);
+}
+
+void compare_json_comma(struct buf *out)
+{
+	if (out->len && !strchr("{[:", out->data[out->len - 1]))
+		buf_putc(out, ',');
+}
+
+void compare_json_text(struct buf *out, const char *name, const char *s)
+{
+	compare_json_comma(out);
+	buf_printf(out, "\"%s\":", name);
+	text_json(out, s);
+}
+
+void compare_json_number(struct buf *out, const char *name, double v)
+{
+	compare_json_comma(out);
+	if (isfinite(v))
+		buf_printf(out, "\"%s\":%.10g", name, v);
+	else
+		buf_printf(out, "\"%s\":null", name);
+}
+
+void compare_json_note(struct buf *out, const char *fmt, ...)
+{
+	_cleanup_(free_charp) char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		text = NULL;
+		out->failed = true;
+		return;
+	}
+	compare_json_comma(out);
+	text_json(out, text);
+}
+
+/* ---- which runs */
+
+/* "#1 line 9 iperf3: separate mask and ack / iperf3 -c HOST; #2 ..." for messages. */
+static void list_runs(const struct import_doc *doc, struct buf *out)
+{
+	for (size_t i = 0; i < doc->nr_runs; i++) {
+		const struct import_run *run = &doc->runs[i];
+
+		if (i == 12) {
+			buf_printf(out, "; and %zu more", doc->nr_runs - i);
+			return;
+		}
+		buf_printf(out, "%s#%zu %s at line %zu", i ? "; " : "", i + 1, run->tool,
+			   run->line);
+		if (*run->heading || *run->label)
+			buf_puts(out, " (");
+		put_cut(out, *run->heading ? run->heading : run->label, 40);
+		if (*run->heading || *run->label)
+			buf_putc(out, ')');
+	}
+}
+
+static int refuse_empty(const struct side *s, struct err *e)
+{
+	const struct import_doc *doc = s->doc;
+
+	if (doc->nr_skipped)
+		return err_set(e, -ENODATA,
+			       "%s: no result found; %zu line(s) looked like rows, the first at "
+			       "line %zu: %s: %s",
+			       s->name, doc->nr_skipped, doc->skipped[0].line, doc->skipped[0].tool,
+			       doc->skipped[0].reason);
+	return err_set(e, -ENODATA,
+		       "%s: no result found: expected iperf3's TCP table or cyclictest's T: lines",
+		       s->name);
+}
+
+static int apply_pick(struct side *s, struct err *e)
+{
+	_cleanup_(buf_release) struct buf runs = {};
+
+	s->first = 0;
+	s->nr = s->doc->nr_runs;
+	if (s->nr == 0)
+		return refuse_empty(s, e);
+	if (!s->pick)
+		return 0;
+	if (s->pick > s->nr) {
+		list_runs(s->doc, &runs);
+		return err_set(e, -EINVAL, "%s#%u: it holds %zu run(s): %s", s->name, s->pick,
+			       s->nr, buf_str(&runs));
+	}
+	s->first = s->pick - 1;
+	s->nr = 1;
+	return 0;
+}
+
+static int refuse_single(const struct side *s, struct err *e)
+{
+	_cleanup_(buf_release) struct buf runs = {};
+
+	list_runs(s->doc, &runs);
+	return err_set(e, -EINVAL,
+		       "%s alone: expected exactly two runs of one tool in it; it holds %zu: %s; "
+		       "pick two, as in: compare %s#1 %s#2",
+		       s->name, s->doc->nr_runs, buf_str(&runs), s->name, s->name);
+}
+
+static int refuse_numbers(const struct side *a, const struct side *b, struct err *e)
+{
+	_cleanup_(buf_release) struct buf runs = {};
+	const struct side *more = a->nr > b->nr ? a : b;
+
+	list_runs(more->doc, &runs);
+	return err_set(e, -EINVAL,
+		       "%zu run(s) of %s cannot be paired with %zu of %s: pick one, as in %s#1; "
+		       "%s holds %s",
+		       a->nr, a->name, b->nr, b->name, more->name, more->name, buf_str(&runs));
+}
+
+/* Split a text that was given alone into its two runs. */
+static int split_single(struct side *a, struct side *b, struct err *e)
+{
+	struct import_doc *doc = a->doc;
+
+	if (a->pick && b->pick)
+		return 0;
+	if (a->pick || b->pick || doc->nr_runs != 2 || doc->runs[0].ops != doc->runs[1].ops)
+		return doc->nr_runs ? refuse_single(a, e) : refuse_empty(a, e);
+	a->pick = 1;
+	b->pick = 2;
+	return 0;
+}
+
+/* Whether both sides are the same run of the same text. */
+static bool is_same(const struct side *a, const struct side *b)
+{
+	return a->first == b->first && a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
+}
+
+static int pair_runs(struct side *a, struct side *b, struct err *e)
+{
+	int r = a->doc == b->doc ? split_single(a, b, e) : 0;
+
+	if (r == 0)
+		r = apply_pick(a, e);
+	if (r == 0)
+		r = apply_pick(b, e);
+	if (r < 0)
+		return r;
+	if (a->nr != b->nr)
+		return refuse_numbers(a, b, e);
+	if (is_same(a, b))
+		return err_set(e, -EINVAL,
+			       "%s#%zu and %s#%zu are the same run: name two different ones",
+			       a->name, a->first + 1, b->name, b->first + 1);
+	for (size_t i = 0; i < a->nr; i++) {
+		const struct import_run *x = &a->doc->runs[a->first + i];
+		const struct import_run *y = &b->doc->runs[b->first + i];
+
+		if (x->ops != y->ops)
+			return err_set(e, -EINVAL,
+				       "%s#%zu is a run of %s, %s#%zu one of %s: different tools "
+				       "measure different things; pick two of one tool",
+				       a->name, a->first + i + 1, x->tool, b->name,
+				       b->first + i + 1, y->tool);
+	}
+	return 0;
+}
+
+/* ---- output */
+
+static void put_side(const struct side *s, size_t i, struct buf *out)
+{
+	const struct import_run *run = &s->doc->runs[i];
+	size_t start = out->len;
+
+	buf_printf(out, "  %s  ", s->letter);
+	put_tail(out, s->name, 40);
+	buf_printf(out, "#%zu, line %zu", i + 1, run->line);
+	if (*run->heading) {
+		size_t used = out->len + 2 - start; /* bytes: at least as many as columns */
+
+		buf_puts(out, ": ");
+		put_cut(out, run->heading, used < COMPARE_WIDTH ? COMPARE_WIDTH - used : 0);
+	}
+	buf_putc(out, '\n');
+	if (*run->label && strcmp(run->label, run->heading) != 0) {
+		buf_puts(out, "     ");
+		put_cut(out, run->label, COMPARE_WIDTH - 5);
+		buf_putc(out, '\n');
+	}
+}
+
+static void put_side_json(const struct side *s, const char *key, size_t i, struct buf *out)
+{
+	const struct import_run *run = &s->doc->runs[i];
+
+	compare_json_comma(out);
+	buf_printf(out, "\"%s\":{", key);
+	compare_json_text(out, "file", s->name);
+	compare_json_number(out, "run", (double)(i + 1));
+	compare_json_number(out, "line", (double)run->line);
+	compare_json_text(out, "label", run->label);
+	compare_json_text(out, "heading", run->heading);
+	buf_putc(out, '}');
+}
+
+static int put_pair(const struct side *a, const struct side *b, size_t i,
+		    const struct compare_opts *opts, struct buf *out, struct err *e)
+{
+	struct compare_pair p = { &a->doc->runs[a->first + i], &b->doc->runs[b->first + i] };
+	bool iperf3 = import_iperf3(p.a) != NULL;
+	int r;
+
+	if (opts->json) {
+		compare_json_comma(out);
+		buf_putc(out, '{');
+		compare_json_text(out, "tool", p.a->tool);
+		put_side_json(a, "a", a->first + i, out);
+		put_side_json(b, "b", b->first + i, out);
+	} else {
+		buf_printf(out, "%s%s\n", i ? "\n" : "",
+			   iperf3 ? "TCP throughput (iperf3)" : "wake-up latency (cyclictest)");
+		put_side(a, a->first + i, out);
+		put_side(b, b->first + i, out);
+		buf_putc(out, '\n');
+	}
+	r = iperf3 ? compare_iperf3(&p, opts, out, e) : compare_cyclictest(&p, opts, out, e);
+	if (r < 0)
+		return err_wrap(e, "%s#%zu against %s#%zu", a->name, a->first + i + 1, b->name,
+				b->first + i + 1);
+	if (opts->json)
+		buf_putc(out, '}');
+	return 0;
+}
+
+static void put_skipped(const struct side *s, struct buf *out)
+{
+	const struct import_doc *doc = s->doc;
+	size_t shown = doc->nr_skipped < 3 ? doc->nr_skipped : 3;
+
+	if (!doc->nr_skipped)
+		return;
+	buf_puts(out, "\n  ");
+	put_tail(out, s->name, 30);
+	buf_printf(out, ": %zu row(s) not used:\n", doc->nr_skipped);
+	for (size_t i = 0; i < shown; i++)
+		compare_para(out, "line %zu (%s): %s", doc->skipped[i].line, doc->skipped[i].tool,
+			     doc->skipped[i].reason);
+	if (doc->nr_skipped > shown)
+		buf_printf(out, "  ... and %zu more\n", doc->nr_skipped - shown);
+}
+
+static void put_skipped_json(const struct side *s, struct buf *out)
+{
+	const struct import_doc *doc = s->doc;
+
+	for (size_t i = 0; i < doc->nr_skipped && i < IMPORT_SKIPS_KEPT; i++) {
+		compare_json_comma(out);
+		buf_putc(out, '{');
+		compare_json_text(out, "file", s->name);
+		compare_json_number(out, "line", (double)doc->skipped[i].line);
+		compare_json_text(out, "tool", doc->skipped[i].tool);
+		compare_json_text(out, "reason", doc->skipped[i].reason);
+		buf_putc(out, '}');
+	}
+}
+
+static int put_all(const struct side *a, const struct side *b, const struct compare_opts *opts,
+		   struct buf *out, struct err *e)
+{
+	bool alone = a->doc == b->doc;
+
+	if (opts->json)
+		buf_puts(out, "{\"verdict\":\"undecided\",\"pairs\":[");
+	for (size_t i = 0; i < a->nr; i++) {
+		int r = put_pair(a, b, i, opts, out, e);
+
+		if (r < 0)
+			return r;
+	}
+	if (opts->json) {
+		buf_putc(out, ']');
+		compare_json_text(out, "reason", reason_one_run);
+		compare_json_number(
+			out, "nr_skipped",
+			(double)(a->doc->nr_skipped + (alone ? 0 : b->doc->nr_skipped)));
+		buf_puts(out, ",\"skipped\":[");
+		put_skipped_json(a, out);
+		if (!alone)
+			put_skipped_json(b, out);
+		buf_puts(out, "]}\n");
+	} else {
+		put_skipped(a, out);
+		if (!alone)
+			put_skipped(b, out);
+		buf_putc(out, '\n');
+		compare_para(out, "Verdict: undecided. %s", reason_one_run);
+	}
+	return out->failed ? err_nomem(e, "compare") : 0;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): two texts are three parameters each */
+int compare_files(const char *a_name, const char *a, size_t a_len, const char *b_name,
+		  const char *b, size_t b_len, const struct compare_opts *opts, struct buf *out,
+		  struct err *e)
+{
+	_cleanup_(import_release) struct import_doc doc_a = {}, doc_b = {};
+	_cleanup_(buf_release) struct buf text = {};
+	struct side sa = { a_name, "A", a, a_len, &doc_a, opts->pick_a };
+	struct side sb = { a_name, "B", a, a_len, &doc_a, opts->pick_b };
+	int r;
+
+	if (b)
+		sb = (struct side){ b_name, "B", b, b_len, &doc_b, opts->pick_b };
+	if (!(opts->irq_rate >= 0 && isfinite(opts->irq_rate)))
+		r = err_set(e, -EINVAL, "interrupts per second: %g is no rate", opts->irq_rate);
+	else
+		r = import_text(a, a_len, &doc_a, e);
+	if (r == 0 && b)
+		r = import_text(b, b_len, &doc_b, e);
+	if (r == 0)
+		r = pair_runs(&sa, &sb, e);
+	if (r == 0)
+		r = put_all(&sa, &sb, opts, &text, e);
+	if (r == 0 && buf_add(out, buf_str(&text), text.len) < 0)
+		r = err_nomem(e, "compare");
+	return r < 0 ? EXIT_FAILED : EXIT_UNDECIDED;
+}
