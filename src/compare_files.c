@@ -294,18 +294,15 @@ static int pair_runs(struct side *a, struct side *b, struct err *e)
 static void put_side(const struct side *s, size_t i, struct buf *out)
 {
 	const struct import_run *run = &s->doc->runs[i];
-	size_t start = out->len;
 
 	buf_printf(out, "  %s  ", s->letter);
 	put_tail(out, s->name, 40);
-	buf_printf(out, "#%zu, line %zu", i + 1, run->line);
+	buf_printf(out, "#%zu, line %zu\n", i + 1, run->line);
 	if (*run->heading) {
-		size_t used = out->len + 2 - start; /* bytes: at least as many as columns */
-
-		buf_puts(out, ": ");
-		put_cut(out, run->heading, used < COMPARE_WIDTH ? COMPARE_WIDTH - used : 0);
+		buf_puts(out, "     ");
+		put_cut(out, run->heading, COMPARE_WIDTH - 5);
+		buf_putc(out, '\n');
 	}
-	buf_putc(out, '\n');
 	if (*run->label && strcmp(run->label, run->heading) != 0) {
 		buf_puts(out, "     ");
 		put_cut(out, run->label, COMPARE_WIDTH - 5);

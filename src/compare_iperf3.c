@@ -167,6 +167,7 @@ static const char *rate_text(char *s, size_t size, double bps)
 {
 	static const char *const prefixes[] = { "", "k", "M", "G", "T" };
 	size_t i = 0;
+	int decimals;
 
 	if (!isfinite(bps)) {
 		snprintf(s, size, "-");
@@ -174,7 +175,10 @@ static const char *rate_text(char *s, size_t size, double bps)
 	}
 	for (; bps >= 1000 && i + 1 < ARRAY_SIZE(prefixes); i++)
 		bps /= 1000;
-	snprintf(s, size, "%.*f %sbit/s", bps < 10 ? 3 : bps < 100 ? 2 : 1, bps, prefixes[i]);
+	decimals = bps < 10 ? 3 : bps < 100 ? 2 : 1;
+	/* printf() would make 899.5 of 899.55, which binary numbers hold as a little less */
+	bps = round(bps * pow(10, decimals)) / pow(10, decimals);
+	snprintf(s, size, "%.*f %sbit/s", decimals, bps, prefixes[i]);
 	return s;
 }
 
