@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "test.h"
+
+#include <stdlib.h>
+
+#include "load/wire.h"
+
+/* As iperf 3.12 sent them. */
+#define PARAMS_312                                                                       \
+	"{\"tcp\":true,\"omit\":0,\"time\":1,\"num\":0,\"blockcount\":0,\"parallel\":1," \
+	"\"reverse\":true,\"len\":131072,\"pacing_timer\":1000,\"client_version\":\"3.12\"}"
+#define RESULTS_312                                                                        \
+	"{\"cpu_util_total\":45.86,\"cpu_util_user\":0.35,\"cpu_util_system\":45.51,"      \
+	"\"sender_has_retransmits\":1,\"congestion_used\":\"bbr\",\"streams\":[{\"id\":1," \
+	"\"bytes\":2006712320,\"retransmits\":56,\"jitter\":0,\"errors\":0,\"packets\":0," \
+	"\"start_time\":0,\"end_time\":1.000168}]}"
+
+static int params(const char *text, struct wire_params *p, struct err *e)
+{
+	/* a copy without NUL, so that reading past the end is seen by the sanitizer */
+	size_t len = strlen(text);
+	_cleanup_(free_charp) char *copy = malloc(len ? len : 1);
+
+	memcpy(copy, text, len);
+	return wire_params_decode(copy, len, p, e);
+}
+
+static int results(const char *text, struct wire_results *res, struct err *e)
+{
+	size_t len = strlen(text);
+	_cleanup_(free_charp) char *copy = malloc(len ? len : 1);
+
+	memcpy(copy, text, len);
+	return wire_results_decode(copy, len, res, e);
+}
+
+static void params_of_a_stock_client_are_read(void **state)
+{
+	struct wire_params p = {};
+	struct err e = {};
+
+	assert_int_equal(params(PARAMS_312, &p, &e), 0);
+	assert_true(p.reverse);
+	assert_false(p.udp);
+	assert_false(p.bidir);
+	assert_int_equal(p.streams, 1);
+	assert_int_equal(p.time_s, 1);
+	assert_int_equal(p.length_bytes, 131072);
+	assert_int_equal(p.rate_bps, 0);
+	assert_string_equal(p.version, "3.12");
+}
+
+static void results_of_a_stock_client_are_read(void **state)
+{
+	static struct wire_results res;
+	struct err e = {};
+
+	assert_int_equal(results(RESULTS_312, &res, &e), 0);
+	assert_int_equal(res.nr, 1);
+	assert_int_equal(res.streams[0].id, 1);
+	assert_int_equal(res.streams[0].bytes, 2006712320);
+	assert_int_equal(res.streams[0].retransmits, 56);
+	assert_near(res.streams[0].end_s, 1.000168, 0);
+	assert_near(res.cpu_system, 45.51, 0);
+	assert_string_equal(res.congestion, "bbr");
+}
+
+static void params_survive_the_way_there_and_back(void **state)
+{
+	struct wire_params p = { .reverse = true,
+				 .nodelay = true,
+				 .streams = 128,
+				 .time_s = 86400,
+				 .omit_s = 3,
+				 .bytes = UINT64_MAX,
+				 .blocks = 1,
+				 .rate_bps = 123456789012,
+				 .length_bytes = 1 << 20,
+				 .window_bytes = 1 << 20,
+				 .congestion = "cubic",
+				 .version = "irqlab" };
+	struct wire_params q = {};
+	_cleanup_(buf_release) struct buf b = {};
+	struct err e = {};
+
+	assert_int_equal(wire_params_encode(&p, &b, &e), 0);
+	assert_true(b.len < WIRE_PARAMS_MAX);
+	assert_int_equal(wire_params_decode(b.data, b.len, &q, &e), 0);
+	assert_int_equal(q.udp, p.udp);
+	assert_int_equal(q.reverse, p.reverse);
+	assert_int_equal(q.nodelay, p.nodelay);
+	assert_int_equal(q.streams, p.streams);
+	assert_int_equal(q.time_s, p.time_s);
+	assert_int_equal(q.omit_s, p.omit_s);
+	assert_true(q.bytes == p.bytes);
+	assert_int_equal(q.blocks, p.blocks);
+	assert_true(q.rate_bps == p.rate_bps);
+	assert_int_equal(q.length_bytes, p.length_bytes);
+	assert_int_equal(q.window_bytes, p.window_bytes);
+	assert_string_equal(q.congestion, p.congestion);
+	assert_string_equal(q.version, p.version);
+}
+
+static void results_survive_the_way_there_and_back(void **state)
+{
+	static struct wire_results res, back;
+	_cleanup_(buf_release) struct buf b = {};
+	struct err e = {};
+
+	res = (struct wire_results){ .cpu_total = 99.5, .nr = WIRE_STREAMS_MAX };
+	memcpy(res.congestion, "reno", 5);
+	for (unsigned int i = 0; i < res.nr; i++)
+		res.streams[i] = (struct wire_stream){ .id = wire_stream_id(i),
+						       .bytes = UINT64_MAX - i,
+						       .retransmits = i ? (int64_t)i : WIRE_UNKNOWN,
+						       .end_s = 1.5 };
+	assert_int_equal(wire_results_encode(&res, &b, &e), 0);
+	assert_int_equal(wire_results_decode(b.data, b.len, &back, &e), 0);
+	assert_int_equal(back.nr, res.nr);
+	for (unsigned int i = 0; i < res.nr; i++) {
+		assert_int_equal(back.streams[i].id, res.streams[i].id);
+		assert_true(back.streams[i].bytes == res.streams[i].bytes);
+		assert_true(back.streams[i].retransmits == res.streams[i].retransmits);
+		assert_near(back.streams[i].end_s, 1.5, 0);
+	}
+}
+
+static void every_way_to_say_not_available_is_understood(void **state)
+{
+	static const char *const forms[] = { "-1", "18446744073709551615", "1.8446744073709552e+19",
+					     "-1.0" };
+	static struct wire_results res;
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		_cleanup_(buf_release) struct buf b = {};
+		struct err e = {};
+
+		buf_printf(&b,
+			   "{\"sender_has_retransmits\":%s,\"streams\":[{\"id\":1,\"bytes\":7,"
+			   "\"retransmits\":%s}]}",
+			   forms[i], forms[i]);
+		assert_int_equal(results(buf_str(&b), &res, &e), 0);
+		assert_true(res.streams[0].retransmits == WIRE_UNKNOWN);
+		assert_int_equal(res.streams[0].bytes, 7);
+	}
+}
+
+static void large_counts_of_old_versions_are_understood(void **state)
+{
+	static struct wire_results res;
+	struct err e = {};
+
+	assert_int_equal(
+		results("{\"streams\":[{\"id\":1,\"bytes\":1.23e+15,\"retransmits\":1e3}]}", &res,
+			&e),
+		0);
+	assert_true(res.streams[0].bytes == 1230000000000000);
+	assert_int_equal(res.streams[0].retransmits, 1000);
+}
+
+static void stream_ids_skip_two(void **state)
+{
+	assert_int_equal(wire_stream_id(0), 1);
+	assert_int_equal(wire_stream_id(1), 3);
+	assert_int_equal(wire_stream_id(2), 4);
+	assert_int_equal(wire_stream_id(3), 5);
+}
+
+static void cookies_are_told_from_rubbish(void **state)
+{
+	char a[WIRE_COOKIE_SIZE], b[WIRE_COOKIE_SIZE];
+
+	wire_cookie_make(1, a);
+	wire_cookie_make(2, b);
+	assert_true(wire_cookie_is_valid(a));
+	assert_int_equal(strlen(a), 36);
+	assert_int_equal(strspn(a, "abcdefghijklmnopqrstuvwxyz234567"), 36);
+	assert_true(memcmp(a, b, sizeof(a)) != 0);
+	a[36] = 'x';
+	assert_false(wire_cookie_is_valid(a));
+	b[5] = '\n';
+	assert_false(wire_cookie_is_valid(b));
+}
+
+static void hostile_params_are_refused_with_the_reason(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} cases[] = {
+		{ "", "not JSON" },
+		{ "{", "not JSON" },
+		{ "{\"tcp\":true", "not JSON" },
+		{ "[]", "not an object" },
+		{ "\"tcp\"", "not an object" },
+		{ "{\"tcp\":true}}", "not JSON" },
+		{ "{\"tcp\":1}", "\"tcp\" is not true or false" },
+		{ "{\"tcp\":\"yes\"}", "\"tcp\" is not true or false" },
+		{ "{}", "neither" },
+		{ "{\"tcp\":true,\"udp\":true}", "neither" },
+		{ "{\"sctp\":true}", "neither" },
+		{ "{\"tcp\":true,\"parallel\":0}", "\"parallel\" is 0" },
+		{ "{\"tcp\":true,\"parallel\":129}", "at most 128" },
+		{ "{\"tcp\":true,\"parallel\":-1}", "not a count" },
+		{ "{\"tcp\":true,\"parallel\":1.5}", "not a whole number" },
+		{ "{\"tcp\":true,\"parallel\":\"1\"}", "not a number" },
+		{ "{\"tcp\":true,\"parallel\":null}", "not a number" },
+		{ "{\"tcp\":true,\"parallel\":[1]}", "not a number" },
+		{ "{\"tcp\":true,\"len\":1048577}", "at most 1048576" },
+		{ "{\"tcp\":true,\"time\":86401}", "at most 86400" },
+		{ "{\"tcp\":true,\"time\":1e400}", "finite" },
+		{ "{\"tcp\":true,\"window\":99999999999999999999}", "at most" },
+		{ "{\"tcp\":true,\"congestion\":\"0123456789abcdef\"}", "short text" },
+		{ "{\"tcp\":true,\"congestion\":\"a\\u0000b\"}", "short text" },
+		{ "{\"tcp\":true,\"congestion\":7}", "not a string" },
+		{ "{\"tcp\":true,\"x\":[[[[[[[[[[[[1]]]]]]]]]]]]}", "not JSON" },
+		{ "{\"tcp\":true,\"time\":NaN}", "not a finite" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wire_params p = { .streams = 77 };
+		struct err e = {};
+
+		if (params(cases[i].text, &p, &e) != -EBADMSG)
+			fail_msg("accepted: %s", cases[i].text);
+		assert_contains(e.msg, cases[i].why);
+		assert_int_equal(p.streams, 77);
+	}
+}
+
+static void hostile_results_are_refused_with_the_reason(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} cases[] = {
+		{ "{}", "\"streams\" is not a list" },
+		{ "{\"streams\":{}}", "\"streams\" is not a list" },
+		{ "{\"streams\":[1]}", "list of objects" },
+		{ "{\"streams\":[null]}", "list of objects" },
+		{ "{\"streams\":[{\"bytes\":1}]}", "no \"id\"" },
+		{ "{\"streams\":[{\"id\":1}]}", "no \"bytes\"" },
+		{ "{\"streams\":[{\"id\":1,\"bytes\":-5}]}", "not a count" },
+		{ "{\"streams\":[{\"id\":9999,\"bytes\":5}]}", "at most" },
+		{ "{\"streams\":[{\"id\":1,\"bytes\":1,\"retransmits\":-2}]}", "not a count" },
+		{ "{\"streams\":[{\"id\":1,\"bytes\":1,\"retransmits\":1e30}]}", "not a count" },
+		{ "{\"streams\":[{\"id\":1,\"bytes\":1,\"end_time\":\"x\"}]}", "not a number" },
+		{ "{\"cpu_util_total\":true,\"streams\":[]}", "not a number" },
+	};
+	static struct wire_results res;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err e = {};
+
+		res.nr = 77;
+		if (results(cases[i].text, &res, &e) != -EBADMSG)
+			fail_msg("accepted: %s", cases[i].text);
+		assert_contains(e.msg, cases[i].why);
+		assert_int_equal(res.nr, 77);
+	}
+}
+
+static void too_many_streams_are_refused(void **state)
+{
+	_cleanup_(buf_release) struct buf b = {};
+	static struct wire_results res;
+	struct err e = {};
+
+	buf_puts(&b, "{\"streams\":[");
+	for (int i = 0; i <= WIRE_STREAMS_MAX; i++)
+		buf_printf(&b, "%s{\"id\":1,\"bytes\":1}", i ? "," : "");
+	buf_puts(&b, "]}");
+	assert_int_equal(results(buf_str(&b), &res, &e), -EBADMSG);
+	assert_contains(e.msg, "129 streams");
+}
+
+static void messages_over_their_size_are_refused(void **state)
+{
+	_cleanup_(buf_release) struct buf b = {};
+	struct wire_params p = {};
+	struct err e = {};
+
+	buf_puts(&b, "{\"tcp\":true,\"title\":\"");
+	while (b.len < WIRE_PARAMS_MAX)
+		buf_putc(&b, 'x');
+	buf_puts(&b, "\"}");
+	assert_int_equal(params(buf_str(&b), &p, &e), -EBADMSG);
+	assert_contains(e.msg, "at most 8192");
+}
+
+static void every_truncation_is_refused(void **state)
+{
+	static const char *const texts[] = { PARAMS_312, RESULTS_312 };
+	static struct wire_results res;
+
+	for (size_t t = 0; t < ARRAY_SIZE(texts); t++)
+		for (size_t len = 0; len < strlen(texts[t]); len++) {
+			_cleanup_(free_charp) char *cut = strndup(texts[t], len);
+			struct wire_params p = {};
+			struct err e = {};
+
+			assert_int_equal(params(cut, &p, &e), -EBADMSG);
+			assert_int_equal(results(cut, &res, &e), -EBADMSG);
+		}
+}
+
+static void states_have_names(void **state)
+{
+	assert_string_equal(wire_state_name(WIRE_ACCESS_DENIED), "ACCESS_DENIED");
+	assert_string_equal(wire_state_name(WIRE_TEST_END), "TEST_END");
+	assert_string_equal(wire_state_name(3), "an unknown state");
+	assert_string_equal(wire_state_name(127), "an unknown state");
+	assert_string_equal(wire_state_name(-128), "an unknown state");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(params_of_a_stock_client_are_read),
+		cmocka_unit_test(results_of_a_stock_client_are_read),
+		cmocka_unit_test(params_survive_the_way_there_and_back),
+		cmocka_unit_test(results_survive_the_way_there_and_back),
+		cmocka_unit_test(every_way_to_say_not_available_is_understood),
+		cmocka_unit_test(large_counts_of_old_versions_are_understood),
+		cmocka_unit_test(stream_ids_skip_two),
+		cmocka_unit_test(cookies_are_told_from_rubbish),
+		cmocka_unit_test(hostile_params_are_refused_with_the_reason),
+		cmocka_unit_test(hostile_results_are_refused_with_the_reason),
+		cmocka_unit_test(too_many_streams_are_refused),
+		cmocka_unit_test(messages_over_their_size_are_refused),
+		cmocka_unit_test(every_truncation_is_refused),
+		cmocka_unit_test(states_have_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
