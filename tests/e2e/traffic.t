@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The traffic engine against stock iperf3 and against itself, in both directions.  What the sender
+# sent and the receiver received of one test may differ by what the socket buffers hold.
+#
+# usage: traffic.t PROGRAM [ARGUMENT...]   ("irqlab traffic", or the command alone)
+set -u
+. "$(dirname "$0")/tap.sh"
+dir=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$dir"' EXIT
+command -v python3 >/dev/null || skip_all "python3 is missing (reads the JSON)"
+
+# agree FILE RATE BUFFERS: both sides of the client's JSON; RATE is 0 or what was asked of all
+# streams together; BUFFERS [bytes] is what may be under way when the test ends
+cat >"$dir/agree.py" <<'PY'
+import json, sys
+with open(sys.argv[1]) as f:
+    doc = json.load(f)
+rate, buffers = float(sys.argv[2]), float(sys.argv[3])
+assert "error" not in doc, doc["error"]
+sent, received = doc["end"]["sum_sent"], doc["end"]["sum_received"]
+assert received["bytes"] > 0, "nothing received"
+assert abs(sent["bytes"] - received["bytes"]) <= buffers, (sent["bytes"], received["bytes"])
+assert sent["retransmits"] >= 0, sent
+# the rows of the intervals are the whole: all but what came after the last one
+rows = sum(i["sum"]["bytes"] for i in doc["intervals"])
+whole = (sent if doc["intervals"][0]["sum"]["sender"] else received)["bytes"]
+assert abs(whole - rows) <= max(buffers, 67108864), (whole, rows)
+for side in sent, received:
+    want = side["bytes"] * 8 / side["seconds"]
+    assert abs(side["bits_per_second"] - want) <= want * 0.001, side
+# pacing never runs ahead by more than some blocks
+if rate:
+    assert sent["bytes"] <= rate / 8 * sent["seconds"] + 16 * 131072, sent
+PY
+
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# serve ours|stock COMMAND...: one server for one test, listening when this returns
+serve() {
+	port=$(free_port)
+	if [ "$1" = stock ]; then
+		iperf3 -s -p "$port" -1 >"$dir/server.log" 2>&1 &
+	else
+		shift
+		"$@" -s -p "$port" -1 >"$dir/server.log" 2>&1 &
+	fi
+	server=$!
+	# not by connecting: that would be the one test
+	until grep -q "$(printf ':%04X 0*:0000 0A' "$port")" /proc/net/tcp /proc/net/tcp6; do
+		kill -0 "$server" 2>/dev/null || return 1
+		sleep 0.05
+	done
+}
+
+# one NAME SERVER CLIENT RATE OPTION...
+one() {
+	name=$1 from=$2 to=$3 rate=$4
+	shift 4
+	# flat out the buffers are full at the end; paced they hold little; our own two ends wait
+	buffers=67108864
+	[ "$rate" = 0 ] || buffers=8388608
+	[ "$from$to" != oursours ] || buffers=0
+	if ! serve "$from" $program; then
+		ok "$name" 1
+		sed 's/^/# /' "$dir/server.log"
+		return
+	fi
+	client=$program
+	[ "$to" = ours ] || client=iperf3
+	$client -c 127.0.0.1 -p "$port" -t 1 -J "$@" >"$dir/client.json" 2>"$dir/client.err"
+	rc=$?
+	wait "$server"
+	served=$?
+	server=
+	[ $rc -eq 0 ] && [ $served -eq 0 ] && python3 "$dir/agree.py" "$dir/client.json" "$rate" "$buffers" 2>"$dir/agree.err"
+	rc=$?
+	ok "$name" $rc
+	[ $rc -eq 0 ] || tail -n 20 "$dir/client.err" "$dir/agree.err" "$dir/server.log" | sed 's/^/# /'
+}
+
+# with stock iperf3 or a skip that names it
+stock() {
+	if command -v iperf3 >/dev/null; then
+		one "$@"
+	else
+		skip "$1" "iperf3 is missing"
+	fi
+}
+
+# the tests of one pair of programs
+pair() {
+	run=$1 what=$2 from=$3 to=$4
+	"$run" "$what: client sends" "$from" "$to" 0
+	"$run" "$what: server sends" "$from" "$to" 0 -R
+	"$run" "$what: client sends, 4 streams" "$from" "$to" 0 -P 4
+	"$run" "$what: server sends, 4 streams" "$from" "$to" 0 -P 4 -R
+	"$run" "$what: client sends, paced" "$from" "$to" 200000000 -b 100M -P 2
+	"$run" "$what: server sends, paced" "$from" "$to" 200000000 -b 100M -P 2 -R
+	"$run" "$what: window, block and congestion control" "$from" "$to" 0 -w 256K -l 16K -C reno
+}
+
+program=$*
+plan 30
+pair one "ours to ours" ours ours
+pair stock "stock client, our server" ours stock
+pair stock "our client, stock server" stock ours
+check "neither -s nor -c is refused" 1 $program
+check "a bad number is refused" 1 $program -c 127.0.0.1 -P 1000
+check "an unknown option is a usage error" 2 $program --no-such-option
+check "no server is an error" 1 $program -c 127.0.0.1 -p "$(free_port)"
+serve ours $program && kill -TERM "$server" && wait "$server"
+ok "a server ends by SIGTERM with 0" $?
+server=
+
+# UDP is refused in iperf3's own words
+if command -v iperf3 >/dev/null; then
+	port=$(free_port)
+	serve ours $program
+	iperf3 -c 127.0.0.1 -p "$port" -u -t 1 2>&1 | grep -q 'not implemented'
+	ok "a stock client is told that UDP is not there" $?
+	kill "$server" 2>/dev/null
+	wait "$server"
+	server=
+else
+	skip "a stock client is told that UDP is not there" "iperf3 is missing"
+fi
+
+# the table for people
+serve ours $program
+$program -c 127.0.0.1 -p "$port" -t 1 -P 2 -b 8M >"$dir/text" 2>&1
+grep -q '^\[SUM\]   0.00-.* sec .*bits/sec .* sender$' "$dir/text"
+ok "the text ends in a sum of the sender" $?
+grep -q 'receiver$' "$dir/text"
+ok "the text has the receiver" $?
+wait "$server"
+ok "one-off ends after one test" $?
+server=
