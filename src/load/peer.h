@@ -27,6 +27,10 @@ int peer_open(struct peer_link **ret, enum peer_kind kind, const char *addr, uin
 	      const char *dut, struct host *host, struct err *e);
 /* What loads connect to; borrowed, lives as long as the link. */
 const struct peer *peer_of(const struct peer_link *l);
+/*
+ * Ends our server; this thread, which must be the one of peer_open(), goes back to the namespace it
+ * came from.  The namespaces go with host_release().
+ */
 void peer_close(struct peer_link *l);
 
 #endif
