@@ -29,6 +29,8 @@ struct instance;
 struct knob_setting {
 	char *target; /* "net.core.busy_poll"; self-contained: no state but the machine is needed */
 	char *value;
+	/* What reads back afterwards cannot be foretold, only that it differs from before. */
+	bool blind;
 };
 
 struct knob_settings {
@@ -36,6 +38,7 @@ struct knob_settings {
 	size_t nr;
 };
 
+/* Appends copies. */
 int knob_settings_add(struct knob_settings *l, const char *target, const char *value,
 		      struct err *e);
 void knob_settings_release(struct knob_settings *l);
@@ -48,21 +51,29 @@ void knob_settings_release(struct knob_settings *l);
  *   neither                                        -> idle: nothing was asked of it, no statement
  */
 struct witness {
-	const char *what; /* "run time of napi/dut0-* [ns]" */
+	char what[96]; /* "run time of napi/dut0-* [ns]" */
 	uint64_t effect, min_effect;
+	char of[96]; /* what the demand counts: "rx_packets of dut0"; "" with min_demand 0 */
 	uint64_t demand, min_demand; /* min_demand 0: demand is always there */
+	const char *remedy;	     /* why there may be no effect; static, NULL: unknown */
 };
+
+/* As min_demand: nobody knows whether it was asked for, so no movement means idle, never veto. */
+#define WITNESS_DEMAND_UNKNOWN UINT64_MAX
 
 struct knob_ops {
 	struct plugin plugin;
-	/* 0, or negative with the reason why it cannot be used here. */
+	/* 0, or negative with the reason why it cannot be used here; knob_usable(): always. */
 	int (*usable)(const struct host *host, struct err *why);
 	/* What the instance means on this machine; -ENOENT when it matches nothing. */
 	int (*resolve)(const struct host *host, const struct instance *inst,
 		       struct knob_settings *ret, struct err *e);
-	/* Current value as a new string. -ENODATA: it cannot be read back (a command without
-	 * "read"). */
+	/*
+	 * Current value as a new string.  -ENODATA: it cannot be read back (a command without
+	 * "read").  -ENOENT, -ENODEV, -ESRCH: the target is gone, so nothing is left to undo.
+	 */
 	int (*read)(const struct host *host, const char *target, char **ret, struct err *e);
+	/* To undo, @value is what read() gave before, or "" when that was -ENODATA. */
 	int (*write)(const struct host *host, const char *target, const char *value, struct err *e);
 	/* NULL: nothing but reading back. -ENOENT: none for this target. */
 	int (*witness)(const struct host *host, const char *target, struct witness *ret,
@@ -73,5 +84,16 @@ struct knob_ops {
 	 * no. */
 	bool (*ephemeral)(const struct host *host, const char *target);
 };
+
+/* The knob called @name in the NULL-terminated @knobs; the error suggests a near name. */
+int knob_find(const struct knob_ops *const *knobs, const char *name, const struct knob_ops **ret,
+	      struct err *e);
+bool knob_same(const struct knob_ops *ops, const char *a, const char *b);
+/* Does this error of read() mean that the target no longer exists? */
+bool knob_is_gone(int r);
+int knob_usable(const struct host *host, struct err *why);
+/* 0 when the caller has capability @cap (CAP_NET_ADMIN ...), else -EPERM saying so. */
+int knob_needs_cap(const struct host *host, unsigned int cap, const char *cap_name,
+		   struct err *why);
 
 #endif

@@ -5,12 +5,13 @@
 /*
  * Bring the machine into the state a variant names, prove it, and give it back.
  *
- *	r = variant_apply(&applied, host, journal, knobs, &instances, e);
- *	...
+ *	variant_restore(host, dir, knobs, ...);      what an earlier, killed run left behind
+ *	journal_open(&journal, dir, e);
+ *	variant_apply(&applied, host, journal, knobs, &instances, e);
  *	variant_witness(applied, WITNESS_BEGIN, ...); measure; variant_witness(applied, WITNESS_END,
- *...); r = variant_undo(applied, e);
+ *...); variant_undo(applied, e);
  *
- * A failed apply has undone what it did.  Undo goes on after a failure and reports all of them.
+ * All of it is for the one owner of the machine: hold the lock of lock.h meanwhile.
  */
 
 #include <stddef.h>
@@ -26,7 +27,8 @@ struct sample_sink;
 
 /*
  * Journal of changes not yet undone: @dir/journal, one line a change, fsynced before the change is
- * made, with the boot id.  Opening a journal that an earlier, killed run left behind replays it.
+ * made, with the boot id.  @dir is created with mode 0700; one that others can write to is refused.
+ * A journal that lists changes of an earlier run is refused with -EUCLEAN: variant_restore() first.
  */
 int journal_open(struct journal **ret, const char *dir, struct err *e);
 void journal_close(struct journal *j);
@@ -42,12 +44,30 @@ struct restore_report {
 
 /*
  * Undo, in reverse order, all that @dir's journal lists.  @log receives a line for each change
- * (may be NULL).  Return: 0; -EIO with a list when something could not be set back (exit code 3).
+ * (may be NULL).  A value that is neither the old one nor ours was changed by somebody else: it is
+ * left alone, reported once and forgotten.  What could not be set back stays in the journal.
+ * Return: 0; -EIO with a list when something could not be set back (exit code 3), @ret is filled
+ * then too.
  */
 int variant_restore(const struct host *host, const char *dir, const struct knob_ops *const *knobs,
 		    void (*log)(void *arg, const char *line), void *arg, struct restore_report *ret,
 		    struct err *e);
 
+/* Forget all that @dir's journal lists, without undoing anything. Only on a person's demand. */
+int variant_forget(const char *dir, struct err *e);
+
+/**
+ * variant_apply - bring the machine into the state @list names
+ * @knobs: NULL-terminated; @host, @j and @knobs must outlive @ret
+ *
+ * Everything is resolved before anything is changed, so that a mistyped name costs nothing; what
+ * matches nothing yet (-ENOENT) may appear through an earlier setting of the list, as napi threads
+ * do through `threaded`, and is asked again in its turn.  A setting that already has its value is
+ * not written and not undone, but verified and witnessed.
+ *
+ * A failed apply has undone what it did; -ENOTRECOVERABLE when that failed too (exit code 3): the
+ * journal keeps what is left.
+ */
 int variant_apply(struct applied **ret, const struct host *host, struct journal *j,
 		  const struct knob_ops *const *knobs, const struct instances *list, struct err *e);
 /* Is every setting still as set? The error names the one that is not and both values. */
@@ -59,13 +79,19 @@ enum witness_edge {
 };
 
 /*
- * Read every witness.  At WITNESS_END one event per setting is emitted: a note when it moved (with
- * the numbers), a note when idle or when there is no witness, a veto when the setting had no
- * effect. Return: number of vetoes, or negative errno.
+ * Read every witness.  At WITNESS_END one event per setting is emitted under the metric "variant":
+ * a note when it moved (with the numbers), a note when idle or when there is no witness, a veto
+ * when the setting had no effect, a warning when its witness could not be read.  @t_ns is the time
+ * of the event.  Cost: a scan of /proc per `threaded`, a file per thread.
+ * Return: number of vetoes, or negative errno.
  */
 int variant_witness(struct applied *a, enum witness_edge edge, int64_t t_ns,
 		    struct sample_sink *sink, struct err *e);
-/* Set back in reverse, read back, drop from the journal; frees @a. */
+/*
+ * Set back in reverse, read back, drop from the journal; frees @a (NULL: nothing to do).  Goes on
+ * after a failure and returns -EIO with a list of what was not set back (exit code 3); that stays
+ * in the journal.
+ */
 int variant_undo(struct applied *a, struct err *e);
 
 #endif

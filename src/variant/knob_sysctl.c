@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/host.h"
+#include "base/kfile.h"
+#include "plan/instance.h"
+#include "variant/knob.h"
+#include "variant/knob_tables.h"
+
+/*
+ * The file below /proc of a sysctl's name, by the rule of sysctl(8): the separator that comes first
+ * is the separator; with dots, a slash stands for a dot within a component.
+ */
+static char *path_of(const char *name)
+{
+	_cleanup_(buf_release) struct buf b = {};
+	const char *first = strpbrk(name, "./");
+	bool dots = first && *first == '.';
+
+	buf_puts(&b, "sys/");
+	for (; *name; name++) {
+		if (dots && *name == '.')
+			buf_putc(&b, '/');
+		else if (dots && *name == '/')
+			buf_putc(&b, '.');
+		else
+			buf_putc(&b, *name);
+	}
+	return buf_take(&b);
+}
+
+static bool is_net(const char *name)
+{
+	return strncmp(name, "net", 3) == 0 && (name[3] == '.' || name[3] == '/');
+}
+
+/* Are we in another network namespace than the machine's first process? */
+static bool in_other_netns(const struct host *host)
+{
+	char first[64] = "", ours[64] = "";
+
+	if (host->dut.netns_fd >= 0)
+		return true;
+	return readlinkat(host->proc_fd, "1/ns/net", first, sizeof(first) - 1) > 0 &&
+	       readlinkat(host->proc_fd, "thread-self/ns/net", ours, sizeof(ours) - 1) > 0 &&
+	       strcmp(first, ours) != 0;
+}
+
+static int absent(const struct host *host, const char *name, struct err *e)
+{
+	if (is_net(name) && in_other_netns(host))
+		return err_set(
+			e, -ENOENT,
+			"sysctl %s does not exist in the network namespace of the device "
+			"under test: it may belong to the machine as a whole, which shows it "
+			"in the first namespace only; set it there or leave it out",
+			name);
+	return err_set(e, -ENOENT,
+		       "sysctl %s does not exist on this machine: misspelt, or its module is not "
+		       "loaded (sysctl -a lists what exists)",
+		       name);
+}
+
+static int sysctl_read(const struct host *host, const char *target, char **ret, struct err *e)
+{
+	_cleanup_(free_charp) char *path = path_of(target);
+	int r;
+
+	if (!path)
+		return err_nomem(e, target);
+	r = kfile_read_line(host->proc_fd, path, ret, e);
+	if (r == -ENOENT)
+		return absent(host, target, e);
+	return r < 0 ? err_wrap(e, "sysctl %s", target) : r;
+}
+
+static int sysctl_write(const struct host *host, const char *target, const char *value,
+			struct err *e)
+{
+	_cleanup_(free_charp) char *path = path_of(target);
+	int r;
+
+	if (!path)
+		return err_nomem(e, target);
+	/* a write of no bytes does nothing */
+	r = kfile_write(host->proc_fd, path, *value ? value : "\n", e);
+	if (r == -ENOENT)
+		return absent(host, target, e);
+	return r < 0 ? err_wrap(e, "sysctl %s", target) : r;
+}
+
+static int sysctl_resolve(const struct host *host, const struct instance *inst,
+			  struct knob_settings *ret, struct err *e)
+{
+	_cleanup_(knob_settings_release) struct knob_settings l = {};
+
+	if (inst->nr_settings == 0)
+		return err_set(e, -EINVAL,
+			       "sysctl needs names and values such as { net.core.busy_poll: 50 }");
+	for (size_t i = 0; i < inst->nr_settings; i++) {
+		const struct setting *s = &inst->settings[i];
+		_cleanup_(free_charp) char *path = path_of(s->key);
+		int r;
+
+		if (!path)
+			return err_nomem(e, s->key);
+		if (faccessat(host->proc_fd, path, F_OK, 0) < 0)
+			return errno == ENOENT || errno == ENOTDIR
+				       ? absent(host, s->key, e)
+				       : err_sys(e, "sysctl %s", s->key);
+		r = knob_settings_add(&l, s->key, s->value, e);
+		if (r < 0)
+			return r;
+	}
+	*ret = l;
+	l = (struct knob_settings){};
+	return 0;
+}
+
+/* Equal but for the width of the blanks: "4096\t131072" is "4096 131072". */
+static bool sysctl_same(const char *a, const char *b)
+{
+	while (isspace((unsigned char)*a))
+		a++;
+	while (isspace((unsigned char)*b))
+		b++;
+	while (*a && *b) {
+		bool blank = isspace((unsigned char)*a);
+
+		if (blank != (bool)isspace((unsigned char)*b) || (!blank && *a != *b))
+			break;
+		do
+			a++;
+		while (blank && isspace((unsigned char)*a));
+		do
+			b++;
+		while (blank && isspace((unsigned char)*b));
+	}
+	while (isspace((unsigned char)*a))
+		a++;
+	while (isspace((unsigned char)*b))
+		b++;
+	return *a == *b;
+}
+
+static bool sysctl_ephemeral(const struct host *host, const char *target)
+{
+	return is_net(target) && host->dut.netns_fd >= 0;
+}
+
+const struct knob_ops knob_sysctl = {
+	.plugin = { .name = "sysctl",
+		    .help = "values of sysctls, as name: value",
+		    .free_keys = true },
+	.usable = knob_usable,
+	.resolve = sysctl_resolve,
+	.read = sysctl_read,
+	.write = sysctl_write,
+	.same = sysctl_same,
+	.ephemeral = sysctl_ephemeral,
+};

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef VARIANT_KNOB_TABLES_H
+#define VARIANT_KNOB_TABLES_H
+
+/* The tables of knob_*.c, for whoever lists them all. */
+
+struct knob_ops;
+
+extern const struct knob_ops knob_command;
+extern const struct knob_ops knob_file;
+extern const struct knob_ops knob_netdev;
+extern const struct knob_ops knob_sysctl;
+extern const struct knob_ops knob_thread;
+
+#endif
