@@ -148,7 +148,7 @@ static bool sysctl_same(const char *a, const char *b)
 		a++;
 	while (isspace((unsigned char)*b))
 		b++;
-	return *a == *b;
+	return !*a && !*b;
 }
 
 static bool sysctl_ephemeral(const struct host *host, const char *target)

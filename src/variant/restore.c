@@ -31,39 +31,41 @@ struct restoring {
 
 /* Writes the old value and reads it back. */
 static enum outcome set_back(const struct restoring *rs, const struct knob_ops *ops,
-			     const struct change *c, struct buf *text)
+			     const struct change *c, struct buf *text, struct err *why)
 {
 	_cleanup_(free_charp) char *now = NULL;
-	struct err why = {};
-	int r = ops->write(rs->host, c->target, c->old ? c->old : "", &why);
+	int r = ops->write(rs->host, c->target, c->old ? c->old : "", why);
 
 	if (r >= 0)
-		r = ops->read(rs->host, c->target, &now, &why);
-	if (r == -ENODATA || (r >= 0 && c->old && knob_same(ops, now, c->old))) {
-		buf_printf(text, "set back to \"%s\"", c->old ? c->old : "");
+		r = ops->read(rs->host, c->target, &now, why);
+	if (r == -ENODATA || (r >= 0 && !c->old)) {
+		buf_puts(text, "undone, which nothing can prove");
 		return OUTCOME_UNDONE;
 	}
-	if (r < 0)
-		buf_printf(text, "not set back to \"%s\": %s", c->old ? c->old : "", why.msg);
-	else
-		buf_printf(text, "wrote \"%s\", but it reads back \"%s\"", c->old ? c->old : "",
-			   now);
-	return OUTCOME_FAILED;
+	if (r < 0) {
+		buf_printf(text, "not undone: %s", why->msg);
+		return OUTCOME_FAILED;
+	}
+	if (!knob_same(ops, now, c->old)) {
+		buf_printf(text, "wrote \"%s\", but it reads back \"%s\"", c->old, now);
+		return OUTCOME_FAILED;
+	}
+	buf_printf(text, "set back to \"%s\"", c->old);
+	return OUTCOME_UNDONE;
 }
 
 static enum outcome restore_here(const struct restoring *rs, const struct knob_ops *ops,
-				 const struct change *c, struct buf *text)
+				 const struct change *c, struct buf *text, struct err *why)
 {
 	_cleanup_(free_charp) char *now = NULL;
-	struct err why = {};
-	int r = ops->read(rs->host, c->target, &now, &why);
+	int r = ops->read(rs->host, c->target, &now, why);
 
 	if (knob_is_gone(r)) {
 		buf_puts(text, "no longer exists: nothing to undo");
 		return OUTCOME_VOID;
 	}
 	if (r < 0 && r != -ENODATA) {
-		buf_printf(text, "cannot be read: %s", why.msg);
+		buf_printf(text, "cannot be read: %s", why->msg);
 		return OUTCOME_FAILED;
 	}
 	if (now && c->old && knob_same(ops, now, c->old)) {
@@ -79,7 +81,7 @@ static enum outcome restore_here(const struct restoring *rs, const struct knob_o
 			now, c->old ? c->old : "", c->new_value);
 		return OUTCOME_OTHERS;
 	}
-	return set_back(rs, ops, c, text);
+	return set_back(rs, ops, c, text, why);
 }
 
 static enum outcome restore_one(const struct restoring *rs, const struct change *c,
@@ -100,7 +102,7 @@ static enum outcome restore_one(const struct restoring *rs, const struct change 
 		buf_puts(text, why.msg);
 		return OUTCOME_FAILED;
 	}
-	return restore_here(rs, ops, c, text);
+	return restore_here(rs, ops, c, text, &why);
 }
 
 static void count(struct restoring *rs, enum outcome outcome, const char *line)

@@ -203,13 +203,12 @@ static int undo_item(const struct applied *a, const struct item *it, struct err 
 	return 0;
 }
 
-int variant_undo(struct applied *a, struct err *e)
+static int undo_all(const struct applied *a, struct err *e)
 {
-	_cleanup_(applied_freep) struct applied *owned = a;
 	_cleanup_(buf_release) struct buf list = {};
 	size_t failed = 0;
 
-	for (size_t i = a ? a->nr : 0; i-- > 0;) {
+	for (size_t i = a->nr; i-- > 0;) {
 		const struct item *it = &a->v[i];
 		struct err why = {};
 		int r;
@@ -229,6 +228,14 @@ int variant_undo(struct applied *a, struct err *e)
 			       "%zu settings were not set back (irqlab restore tries again): %s",
 			       failed, buf_str(&list));
 	return 0;
+}
+
+int variant_undo(struct applied *a, struct err *e)
+{
+	int r = a ? undo_all(a, e) : 0;
+
+	applied_free(a);
+	return r;
 }
 
 static int undo_after_failure(struct applied *a, int r, struct err *e)

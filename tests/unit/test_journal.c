@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -287,6 +288,7 @@ static void the_lock_ends_with_its_owner(void **state)
 	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
 	pid = fork();
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		c = lock_acquire(&l, tree.state, &e) < 0 ? 'n' : 'y';
 		if (write(ready[1], &c, 1) == 1)
 			pause();

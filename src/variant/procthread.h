@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef VARIANT_PROCTHREAD_H
+#define VARIANT_PROCTHREAD_H
+
+/*
+ * Threads as /proc shows them.  Functions take the descriptor of a root of /proc and say -ESRCH
+ * when the thread has ended.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+struct procthread {
+	int tid;
+	char comm[64];	/* the kernel's own limit; kernel threads before 5.17 show 15 bytes */
+	uint64_t start; /* clock ticks since boot: with tid it names one thread for ever */
+	bool kernel;
+};
+
+struct procthreads {
+	struct procthread *v;
+	size_t nr;
+};
+
+int procthread_read(int proc_fd, int tid, struct procthread *ret, struct err *e);
+/*
+ * All kernel threads, and with @user all other threads too, in no order; those that end meanwhile
+ * are left out.  Cost: one file per thread, or per process without @user.
+ */
+int procthreads_list(int proc_fd, bool user, struct procthreads *ret, struct err *e);
+void procthreads_release(struct procthreads *l);
+
+/* Time on a CPU so far [ns]: the first number of schedstat. */
+int procthread_runtime_ns(int proc_fd, int tid, uint64_t *ret, struct err *e);
+/* Context switches so far, voluntary and not. */
+int procthread_switches(int proc_fd, int tid, uint64_t *ret, struct err *e);
+/* Does this kernel count run time?  Without CONFIG_SCHED_INFO at work schedstat is all zero. */
+bool procthread_counts_runtime(int proc_fd);
+
+#endif
