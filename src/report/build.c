@@ -90,9 +90,10 @@ static int add_trial(struct report *rep, struct store *s, size_t index, struct e
 	return model_add_records(rep, index, &l, e);
 }
 
-int report_build(struct report **ret, struct store *s, int64_t run, const struct plan *plan,
-		 const struct verdict *verdicts, size_t nr_verdicts, struct err *e)
+int report_build(struct report **ret, struct store *s, int64_t run,
+		 const struct report_basis *basis, struct err *e)
 {
+	const struct plan *plan = basis->plan;
 	_cleanup_(report_freep) struct report *rep = calloc(1, sizeof(*rep));
 	int r;
 
@@ -102,7 +103,7 @@ int report_build(struct report **ret, struct store *s, int64_t run, const struct
 	rep->good = calloc(plan->nr_scenarios * plan->nr_variants + 1, sizeof(*rep->good));
 	if (!rep->good)
 		return err_nomem(e, "report");
-	r = copy_verdicts(rep, verdicts, nr_verdicts, e);
+	r = copy_verdicts(rep, basis->verdicts, basis->nr_verdicts, e);
 	if (r < 0)
 		return r;
 	r = store_run_read(s, run, &rep->run, e);

@@ -28,13 +28,13 @@ static struct svg figure(struct buf *out)
 			     .height = 330,
 			     .left = 58,
 			     .right = 14,
-			     .top = 34,
+			     .top = 32,
 			     .bottom = 46 };
 }
 
 /* ---- the verdicts against their margins ---- */
 
-#define ROW_HEIGHT 46.0
+#define ROW_HEIGHT 52.0
 
 /* One verdict's values in multiples of its margin, signed so that more is better. */
 struct forest_row {
@@ -92,17 +92,20 @@ static void forest_draw(const struct report *rep, struct svg *s, const struct ve
 {
 	_cleanup_(buf_release) struct buf label = {}, change = {};
 	struct forest_row row = forest_row(rep, v);
-	double x0, x1, py = y + 29;
+	double x0, x1, py = y + 33;
 
+	if (v != rep->verdicts)
+		buf_printf(s->out, "<path class=\"grid\" d=\"M4 %.1fH%.1f\"/>", y - 1,
+			   s->width - 4);
 	forest_label(rep, v, &label);
-	svg_text(s, "name", "start", 4, y + 13, buf_str(&label));
+	svg_text(s, "name", "start", 4, y + 15, buf_str(&label));
 	if (v->word == VERDICT_VETOED)
 		buf_puts(&change, verdict_word(v->word));
 	else
 		format_change(&change, v->change, v->high - v->low);
 	if (v->word != VERDICT_VETOED)
 		buf_printf(&change, "  %s", verdict_word(v->word));
-	svg_text(s, "name", "end", s->width - 4, y + 13, buf_str(&change));
+	svg_text(s, "name", "end", s->width - 4, y + 15, buf_str(&change));
 	if (v->word == VERDICT_VETOED)
 		return;
 	x0 = row.bounded ? svg_x(s, row.low) : s->left;
@@ -137,12 +140,13 @@ void figure_forest(const struct report *rep, struct buf *out)
 	svg_text(&s, "tick", "middle", svg_x(&s, 0), s.top - 8, "inside the margin");
 	svg_text(&s, "tick", "start", s.left, s.top - 8, "\xe2\x86\x90 worse");
 	svg_text(&s, "tick", "end", s.width - s.right, s.top - 8, "better \xe2\x86\x92");
-	for (double t = -reach; t <= reach; t += reach > 4 ? 2 : 1) {
+	for (int t = -(int)reach; t <= (int)reach; t++) {
 		char text[16];
 
-		snprintf(text, sizeof(text), "%+g", t);
-		svg_text(&s, "tick", "middle", svg_x(&s, t), s.height - s.bottom + 18,
-			 t == 0 ? "0" : text);
+		if (reach > 4 && t % 2)
+			continue;
+		snprintf(text, sizeof(text), t ? "%+d" : "%d", t);
+		svg_text(&s, "tick", "middle", svg_x(&s, t), s.height - s.bottom + 18, text);
 	}
 	svg_text(&s, "label", "middle", s.width / 2, s.height - 6, s.x.label);
 	for (size_t i = 0; i < rep->nr_verdicts; i++)
@@ -215,7 +219,8 @@ static struct extent extent_of(const struct over_time *o)
 
 			m.x0 = fmin(m.x0, (double)p->t_ns / (double)NS_PER_S);
 			m.x1 = fmax(m.x1, (double)p->t_ns / (double)NS_PER_S);
-			if (!isfinite(p->v))
+			/* the ramp of the warm-up would press the window into a corner */
+			if (!isfinite(p->v) || p->t_ns < 0)
 				continue;
 			m.y0 = fmin(m.y0, p->v);
 			m.y1 = fmax(m.y1, p->v);
@@ -238,11 +243,15 @@ static void curve_draw(const struct report *rep, struct svg *s, const struct cur
 		free(few);
 		return;
 	}
-	for (size_t i = 0; i < c->nr; i++)
-		if (isfinite(c->points[i].v))
+	for (size_t i = 0; i < c->nr; i++) {
+		double v = c->points[i].v / scale;
+
+		/* what the axis leaves out of the warm-up is not drawn along its edge */
+		if (isfinite(v) && (c->points[i].t_ns >= 0 || (v >= s->y.lo && v <= s->y.hi)))
 			all[nr++] =
 				(struct svg_point){ (double)c->points[i].t_ns / (double)NS_PER_S,
-						    c->points[i].v / scale };
+						    v };
+	}
 	nr = thin(all, nr, most, few);
 	snprintf(class, sizeof(class), "thin v%u%s", t->variant % SVG_STYLES,
 		 t->state == TRIAL_OK ? "" : " lost");

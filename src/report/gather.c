@@ -116,6 +116,7 @@ int report_gather(struct report **ret, struct store *s, int64_t run,
 	_cleanup_(owned_plan_release) struct owned_plan own = {};
 	_cleanup_(queries_release) struct queries q = {};
 	_cleanup_(free_verdictp) struct verdict *v = NULL;
+	struct report_basis basis;
 	struct report *rep = NULL;
 	size_t nr;
 	int r = parse_stored(s, run, reg, &own, e);
@@ -132,7 +133,8 @@ int report_gather(struct report **ret, struct store *s, int64_t run,
 	r = verdict_decide(q.v, q.nr, own.plan->nr_variants, own.plan->alpha, v, e);
 	if (r < 0)
 		return r;
-	r = report_build(&rep, s, run, own.plan, v, nr, e);
+	basis = (struct report_basis){ .plan = own.plan, .verdicts = v, .nr_verdicts = nr };
+	r = report_build(&rep, s, run, &basis, e);
 	if (r < 0)
 		return r;
 	rep->own_plan = take_ptr(own.plan);

@@ -13,24 +13,30 @@
 #include "report/labels.h"
 #include "sample/hist.h"
 
-/* Room for one more element of @elem bytes in the array at *@v. */
-static int grow(void **v, size_t nr, size_t *size, size_t elem, struct err *e)
+/* The array @v of @nr elements with room for one more, zero-filled; NULL without memory. */
+static void *grown(void *v, size_t nr, size_t *size, size_t elem)
 {
 	size_t more = *size ? *size * 2 : 8;
 	char *p;
 
 	if (nr < *size)
-		return 0;
-	p = realloc(*v, more * elem);
+		return v;
+	p = realloc(v, more * elem);
 	if (!p)
-		return err_nomem(e, "report");
+		return NULL;
 	memset(p + *size * elem, 0, (more - *size) * elem);
-	*v = p;
 	*size = more;
-	return 0;
+	return p;
 }
 
-#define GROW(list, e) grow((void **)&(list)->v, (list)->nr, &(list)->size, sizeof(*(list)->v), e)
+/* The next element of a list, counted already; NULL without memory. */
+#define NEXT(list)                                                                          \
+	({                                                                                  \
+		void *p_ = grown((list)->v, (list)->nr, &(list)->size, sizeof(*(list)->v)); \
+		if (p_)                                                                     \
+			(list)->v = p_;                                                     \
+		p_ ? &(list)->v[(list)->nr++] : NULL;                                       \
+	})
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -73,32 +79,35 @@ static int note_trial(struct note *n, size_t trial, struct err *e)
 	return 0;
 }
 
-static int note_new(struct note_list *l, const struct note *like, struct note **ret, struct err *e)
+/* Count @index for @n, or for a new note like @like when @n is NULL. */
+static int note_add(struct note_list *l, struct note *n, const struct note *like, size_t index,
+		    struct err *e)
 {
-	struct note *n;
-	int r = GROW(l, e);
-
-	if (r < 0)
-		return r;
-	n = &l->v[l->nr];
+	if (n)
+		return note_trial(n, index, e);
+	n = NEXT(l);
+	if (!n)
+		return err_nomem(e, "report");
 	*n = *like;
 	n->metric = strdup(like->metric);
 	n->text = strdup(like->text);
-	l->nr++;
 	if (!n->metric || !n->text)
 		return err_nomem(e, "report");
-	*ret = n;
-	return 0;
+	return note_trial(n, index, e);
+}
+
+static struct note note_of(const struct report *rep, size_t index, const struct record *rec)
+{
+	return (struct note){ .metric = (char *)(uintptr_t)rec->metric,
+			      .text = (char *)(uintptr_t)rec->text,
+			      .severity = rec->severity,
+			      .variant = rep->trials[index].variant };
 }
 
 static int add_warning(struct report *rep, size_t index, const struct record *rec, struct err *e)
 {
-	const struct note like = { .metric = (char *)(uintptr_t)rec->metric,
-				   .text = (char *)(uintptr_t)rec->text,
-				   .severity = rec->severity,
-				   .variant = rep->trials[index].variant };
+	const struct note like = note_of(rep, index, rec);
 	struct note *n = NULL;
-	int r = 0;
 
 	for (size_t i = 0; i < rep->warnings.nr && !n; i++) {
 		struct note *at = &rep->warnings.v[i];
@@ -106,19 +115,13 @@ static int add_warning(struct report *rep, size_t index, const struct record *re
 		if (at->severity == rec->severity && strcmp(at->text, rec->text) == 0)
 			n = at;
 	}
-	if (!n)
-		r = note_new(&rep->warnings, &like, &n, e);
-	return r < 0 ? r : note_trial(n, index, e);
+	return note_add(&rep->warnings, n, &like, index, e);
 }
 
 static int add_witness(struct report *rep, size_t index, const struct record *rec, struct err *e)
 {
-	const struct note like = { .metric = (char *)(uintptr_t)rec->metric,
-				   .text = (char *)(uintptr_t)rec->text,
-				   .severity = rec->severity,
-				   .variant = rep->trials[index].variant };
+	const struct note like = note_of(rep, index, rec);
 	struct note *n = NULL;
-	int r = 0;
 
 	for (size_t i = 0; i < rep->witnesses.nr && !n; i++) {
 		struct note *at = &rep->witnesses.v[i];
@@ -127,9 +130,7 @@ static int add_witness(struct report *rep, size_t index, const struct record *re
 		    same_but_numbers(at->text, rec->text))
 			n = at;
 	}
-	if (!n)
-		r = note_new(&rep->witnesses, &like, &n, e);
-	return r < 0 ? r : note_trial(n, index, e);
+	return note_add(&rep->witnesses, n, &like, index, e);
 }
 
 int model_add_rejected(struct report *rep, size_t index, struct err *e)
@@ -141,15 +142,12 @@ int model_add_rejected(struct report *rep, size_t index, struct err *e)
 				   .state = t->state,
 				   .variant = t->variant };
 	struct note *n = NULL;
-	int r = 0;
 
 	for (size_t i = 0; i < rep->rejected.nr && !n; i++)
 		if (rep->rejected.v[i].state == t->state &&
 		    same_but_numbers(rep->rejected.v[i].text, reason))
 			n = &rep->rejected.v[i];
-	if (!n)
-		r = note_new(&rep->rejected, &like, &n, e);
-	return r < 0 ? r : note_trial(n, index, e);
+	return note_add(&rep->rejected, n, &like, index, e);
 }
 
 /* Is there a record of the same kind and metric whose labels are @labels? */
@@ -162,7 +160,7 @@ static bool has_record(const struct record_list *l, const struct record *rec, co
 	return false;
 }
 
-static struct total *total_find(struct report *rep, const struct record *rec, struct err *e)
+static struct total *total_find(struct report *rep, const struct record *rec)
 {
 	struct total_list *l = &rep->totals;
 	struct total *t;
@@ -170,59 +168,65 @@ static struct total *total_find(struct report *rep, const struct record *rec, st
 	for (size_t i = 0; i < l->nr; i++)
 		if (strcmp(l->v[i].metric, rec->metric) == 0)
 			return &l->v[i];
-	if (GROW(l, e) < 0)
+	t = NEXT(l);
+	if (!t)
 		return NULL;
-	t = &l->v[l->nr++];
 	t->metric = strdup(rec->metric);
 	t->unit = strdup(rec->unit);
 	t->cell = calloc(rep->plan->nr_variants, sizeof(*t->cell));
-	if (t->metric && t->unit && t->cell)
-		return t;
-	err_nomem(e, "report");
-	return NULL;
+	return t->metric && t->unit && t->cell ? t : NULL;
 }
 
-/* The trial's one number is the record without labels, or else the sum (mean of ratios) of all. */
-static int add_total(struct report *rep, size_t index, const struct record_list *l,
-		     const struct record *rec, struct err *e)
+/*
+ * The trial's one number of a metric is the record without labels; without that the sum of all
+ * (the mean of ratios).  @rec is the metric's first record.
+ */
+static double trial_total(const struct record_list *l, const struct record *rec)
 {
-	struct total *t;
-	struct total_cell *c;
 	double sum = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->nr; i++) {
 		const struct record *at = l->v[i];
 
-		if (at->kind != RECORD_SCALAR || strcmp(at->metric, rec->metric) != 0)
+		if (at->kind != RECORD_SCALAR || strcmp(at->metric, rec->metric) != 0 ||
+		    !isfinite(at->value))
 			continue;
-		/* only the first of them stands for all */
-		if (n == 0 && at != rec)
-			return 0;
-		if (*at->labels && has_record(l, at, ""))
-			n++;
-		else if (isfinite(at->value))
-			sum += at->value, n++;
-		if (!*at->labels) {
-			sum = isfinite(at->value) ? at->value : 0;
-			n = 1;
-			break;
-		}
+		if (!*at->labels)
+			return at->value;
+		sum += at->value;
+		n++;
 	}
-	t = total_find(rep, rec, e);
+	return n > 1 && strcmp(rec->unit, "ratio") == 0 ? sum / (double)n : sum;
+}
+
+static int add_total(struct report *rep, size_t index, const struct record_list *l,
+		     const struct record *rec, struct err *e)
+{
+	struct total *t = total_find(rep, rec);
+	double v = trial_total(l, rec);
+	struct total_cell *c;
+
 	if (!t)
-		return -ENOMEM;
-	if (n > 1 && strcmp(rec->unit, "ratio") == 0)
-		sum /= (double)n;
+		return err_nomem(e, "report");
 	c = &t->cell[rep->trials[index].variant];
-	c->sum += sum;
-	c->max = c->trials == 0 || sum > c->max ? sum : c->max;
+	c->sum += v;
+	c->max = c->trials == 0 || v > c->max ? v : c->max;
 	c->trials++;
 	return 0;
 }
 
-static int over_time_find(struct report *rep, unsigned int scenario, const struct record *rec,
-			  const char *labels, struct over_time **ret, struct err *e)
+/* The first scalar of its metric in the trial? The others were counted with it. */
+static bool is_first(const struct record_list *l, const struct record *rec)
+{
+	for (size_t i = 0; i < l->nr && l->v[i] != rec; i++)
+		if (l->v[i]->kind == RECORD_SCALAR && strcmp(l->v[i]->metric, rec->metric) == 0)
+			return false;
+	return true;
+}
+
+static struct over_time *over_time_find(struct report *rep, unsigned int scenario,
+					const struct record *rec, const char *labels)
 {
 	struct over_time_list *l = &rep->over_time;
 	struct over_time *o;
@@ -230,44 +234,35 @@ static int over_time_find(struct report *rep, unsigned int scenario, const struc
 	for (size_t i = 0; i < l->nr; i++) {
 		o = &l->v[i];
 		if (o->scenario == scenario && strcmp(o->metric, rec->metric) == 0 &&
-		    strcmp(o->labels, labels) == 0) {
-			*ret = o;
-			return 0;
-		}
+		    strcmp(o->labels, labels) == 0)
+			return o;
 	}
-	if (GROW(l, e) < 0)
-		return -ENOMEM;
-	o = &l->v[l->nr++];
+	o = NEXT(l);
+	if (!o)
+		return NULL;
 	o->scenario = scenario;
 	o->metric = strdup(rec->metric);
 	o->labels = strdup(labels);
 	o->unit = strdup(rec->unit);
-	if (!o->metric || !o->labels || !o->unit)
-		return err_nomem(e, "report");
-	*ret = o;
-	return 0;
+	return o->metric && o->labels && o->unit ? o : NULL;
 }
 
 static int add_series(struct report *rep, size_t index, const struct record_list *l,
 		      const struct record *rec, struct err *e)
 {
 	_cleanup_(free_charp) char *labels = labels_without(rec->labels, "cpu");
-	struct over_time *o = NULL;
+	struct over_time *o;
 	struct curve *c;
-	int r;
 
 	if (!labels)
 		return err_nomem(e, "report");
 	/* flows beside their sum are left out: the page shows what the verdict is about */
 	if (rec->nr_points == 0 || (*rec->labels && has_record(l, rec, "")))
 		return 0;
-	r = over_time_find(rep, rep->trials[index].scenario, rec, labels, &o, e);
-	if (r < 0)
-		return r;
-	r = GROW(o, e);
-	if (r < 0)
-		return r;
-	c = &o->v[o->nr++];
+	o = over_time_find(rep, rep->trials[index].scenario, rec, labels);
+	c = o ? NEXT(o) : NULL;
+	if (!c)
+		return err_nomem(e, "report");
 	*c = (struct curve){ .trial = index, .nr = rec->nr_points };
 	c->points = malloc(rec->nr_points * sizeof(*c->points));
 	if (!c->points)
@@ -277,17 +272,17 @@ static int add_series(struct report *rep, size_t index, const struct record_list
 }
 
 static int dist_new(struct report *rep, struct dist *d, const struct record *rec,
-		    const char *labels, struct err *e)
+		    const char *labels)
 {
 	d->metric = strdup(rec->metric);
 	d->labels = strdup(labels);
 	d->hist = calloc(rep->plan->nr_variants, sizeof(struct hist *));
 	if (!d->metric || !d->labels || !d->hist)
-		return err_nomem(e, "report");
+		return -ENOMEM;
 	for (size_t i = 0; i < rep->plan->nr_variants; i++) {
 		d->hist[i] = hist_new();
 		if (!d->hist[i])
-			return err_nomem(e, "report");
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -312,15 +307,10 @@ static int add_hist(struct report *rep, size_t index, const struct record_list *
 			d = at;
 	}
 	if (!d) {
-		int r = GROW(&rep->dists, e);
-
-		if (r < 0)
-			return r;
-		d = &rep->dists.v[rep->dists.nr++];
+		d = NEXT(&rep->dists);
+		if (!d || dist_new(rep, d, rec, labels) < 0)
+			return err_nomem(e, "report");
 		d->scenario = t->scenario;
-		r = dist_new(rep, d, rec, labels, e);
-		if (r < 0)
-			return r;
 	}
 	hist_merge(d->hist[t->variant], rec->hist);
 	return 0;
@@ -351,9 +341,9 @@ static int rate_add(struct report *rep, const struct rate *like, unsigned int va
 		l->next = k + 1;
 		return 0;
 	}
-	if (GROW(l, e) < 0)
-		return -ENOMEM;
-	at = &l->v[l->nr++];
+	at = NEXT(l);
+	if (!at)
+		return err_nomem(e, "report");
 	*at = *like;
 	at->metric = strdup(like->metric);
 	at->labels = strdup(like->labels);
@@ -368,7 +358,7 @@ static int rate_add(struct report *rep, const struct rate *like, unsigned int va
 static bool is_rate(const struct record *rec)
 {
 	return labels_value(rec->labels, "cpu") &&
-	       (labels_value(rec->labels, "irq") || labels_value(rec->labels, "softirq")) &&
+	       (labels_value(rec->labels, "irq") || labels_value(rec->labels, "vec")) &&
 	       (strcmp(rec->unit, "count") == 0 || strcmp(rec->unit, "1/s") == 0);
 }
 
@@ -392,6 +382,12 @@ static int add_rate(struct report *rep, size_t index, const struct record *rec, 
 	return rate_add(rep, &like, t->variant, value, e);
 }
 
+/* What variant_witness() and knobs say about the effect of a setting. */
+static bool is_witness(const struct record *rec)
+{
+	return begins_with(rec->metric, "witness") || strcmp(rec->metric, "variant") == 0;
+}
+
 static int add_record(struct report *rep, size_t index, const struct record_list *l,
 		      const struct record *rec, struct err *e)
 {
@@ -400,7 +396,7 @@ static int add_record(struct report *rep, size_t index, const struct record_list
 	switch (rec->kind) {
 	case RECORD_SCALAR:
 		if (ends_with(rec->metric, ".missed") || ends_with(rec->metric, ".steal"))
-			return add_total(rep, index, l, rec, e);
+			return is_first(l, rec) ? add_total(rep, index, l, rec, e) : 0;
 		return good && is_rate(rec) ? add_rate(rep, index, rec, e) : 0;
 	case RECORD_SERIES:
 		return add_series(rep, index, l, rec, e);
@@ -411,7 +407,7 @@ static int add_record(struct report *rep, size_t index, const struct record_list
 		if (rec->severity == SEVERITY_VETO && rep->trials[index].reason &&
 		    strstr(rep->trials[index].reason, rec->text))
 			return 0;
-		if (begins_with(rec->metric, "witness"))
+		if (is_witness(rec))
 			return add_witness(rep, index, rec, e);
 		return rec->severity >= SEVERITY_WARN ? add_warning(rep, index, rec, e) : 0;
 	}

@@ -35,12 +35,17 @@ struct verdict;
 int report_gather(struct report **ret, struct store *s, int64_t run,
 		  const struct plan_registry *reg, struct err *e);
 
-/*
- * The same for a plan already parsed and verdicts already reached.  @plan is borrowed and must
- * outlive the report; @verdicts (their query: index into the plan's metrics) are copied.
- */
-int report_build(struct report **ret, struct store *s, int64_t run, const struct plan *plan,
-		 const struct verdict *verdicts, size_t nr_verdicts, struct err *e);
+/* A plan already parsed and verdicts already reached. */
+struct report_basis {
+	const struct plan *plan; /* borrowed; must outlive the report */
+	const struct verdict
+		*verdicts; /* copied; their query is an index into the plan's metrics */
+	size_t nr_verdicts;
+};
+
+/* The same without parsing and judging. */
+int report_build(struct report **ret, struct store *s, int64_t run,
+		 const struct report_basis *basis, struct err *e);
 void report_free(struct report *rep);
 void report_freep(struct report **rep);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /* The sections of the page in the order of the page. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <math.h>
@@ -105,6 +106,8 @@ static void ergo_card(const struct report *rep, const struct verdict *v, struct 
 	put_change(out, v);
 	buf_puts(out, "</div><p>");
 	format_ergo(&text, rep, v);
+	if (text.len)
+		text.data[0] = (char)toupper((unsigned char)text.data[0]);
 	svg_escape(out, buf_str(&text));
 	buf_puts(out, "</p></article>\n");
 }
@@ -157,10 +160,11 @@ void section_verdicts(const struct report *rep, struct buf *out)
 	if (rep->nr_verdicts) {
 		buf_puts(out, "<div class=\"scroll\"><table><thead><tr>"
 			      "<th scope=\"col\" class=\"left\">metric</th>"
-			      "<th scope=\"col\" class=\"left\">variant</th><th scope=\"col\">");
+			      "<th scope=\"col\" class=\"left\">variant</th>"
+			      "<th scope=\"col\">median of ");
 		page_variant(rep, 0, out);
 		buf_puts(out,
-			 "</th><th scope=\"col\">variant</th><th scope=\"col\">change</th>"
+			 "</th><th scope=\"col\">of variant</th><th scope=\"col\">change</th>"
 			 "<th scope=\"col\">interval</th><th scope=\"col\">margin</th>"
 			 "<th scope=\"col\">blocks</th><th scope=\"col\">p</th>"
 			 "<th scope=\"col\">level</th>"
@@ -319,8 +323,10 @@ static size_t figures_over_time(const struct report *rep, bool latency, struct b
 void section_throughput(const struct report *rep, struct buf *out)
 {
 	section(out, "throughput", "Throughput over time");
-	hint(out, "Each thin line is one trial. Lines of a variant that drift or split into groups "
-		  "say that its trials were not alike; faint lines were vetoed.");
+	hint(out,
+	     "Each thin line is one trial. Lines of a variant that drift or split into groups "
+	     "say that its trials were not alike; faint lines were vetoed. The vertical axis need "
+	     "not begin at zero.");
 	if (figures_over_time(rep, false, out) == 0)
 		hint(out, "No throughput was measured.");
 	section_end(out);
@@ -375,9 +381,9 @@ void section_latency(const struct report *rep, struct buf *out)
 	size_t shown = 0;
 
 	section(out, "latency", "Latency");
-	hint(out, "Left: share of samples per bin (twelve bins a decade). Right: the tail, the "
-		  "fraction of samples at or above x; the marker is the maximum. All axes are "
-		  "logarithmic.");
+	hint(out,
+	     "Histogram: share of samples per bin, twelve bins a decade. Tail: fraction of samples at "
+	     "or above x; the marker at its end is the maximum. All axes are logarithmic.");
 	for (size_t i = 0; i < rep->dists.nr; i++) {
 		const struct dist *d = &rep->dists.v[i];
 
@@ -446,7 +452,9 @@ static void rate_cells(struct buf *out, const double *v, size_t nr)
 	}
 	for (size_t k = 1; k < nr; k++) {
 		buf_puts(out, "<td>");
-		if (v[0] > 0 && v[k] > 0)
+		if (v[0] > 0 && v[k] >= 10 * v[0])
+			buf_printf(out, "%.0f \xc3\x97", v[k] / v[0]);
+		else if (v[0] > 0 && v[k] > 0)
 			format_change(out, v[k] / v[0] - 1, 0.1);
 		else
 			buf_puts(out, v[0] > 0 ? "gone" : "new");
@@ -455,30 +463,51 @@ static void rate_cells(struct buf *out, const double *v, size_t nr)
 	buf_puts(out, "</tr>\n");
 }
 
+static void source_name(const struct rate *first, struct buf *out)
+{
+	const char *name = labels_value(first->labels, "name");
+	const char *vec = labels_value(first->labels, "vec");
+	const char *key = vec ? vec : labels_value(first->labels, "irq");
+	_cleanup_(free_charp) char *source = NULL;
+
+	source = strndup(key ? key : "", strcspn(key ? key : "", ","));
+	svg_escape(out, source ? source : "");
+	if (vec)
+		buf_puts(out, " <span class=\"meta\">softirq</span>");
+	if (!name)
+		return;
+	/* the last label, so that a comma in a driver's name does no harm */
+	buf_puts(out, " <span class=\"meta\">");
+	svg_escape(out, name);
+	buf_puts(out, "</span>");
+}
+
+static size_t cpus_of(const struct report *rep, const struct rate *first)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rep->rates.nr; i++)
+		n += of_source(&rep->rates.v[i], first);
+	return n;
+}
+
+/* The source over all CPUs, and below it each CPU when there are several. */
 static void source_rows(const struct report *rep, const struct rate *first, double *v,
 			struct buf *out)
 {
-	size_t nr = rep->plan->nr_variants, cpus = 0;
-	const char *name = labels_value(first->labels, "name");
-	const char *key = labels_value(first->labels, "softirq");
+	unsigned int nr = (unsigned int)rep->plan->nr_variants;
+	size_t cpus = cpus_of(rep, first), shown = 0;
 
-	key = key ? key : labels_value(first->labels, "irq");
 	for (unsigned int k = 0; k < nr; k++)
 		v[k] = source_value(rep, first, k);
 	buf_puts(out, "<tr><th scope=\"row\">");
-	{
-		_cleanup_(free_charp) char *source = strndup(key, strcspn(key, ","));
-
-		svg_escape(out, source ? source : "");
-	}
-	if (name) {
-		buf_puts(out, " <span class=\"meta\">");
-		svg_escape(out, name);
-		buf_puts(out, "</span>");
-	}
-	buf_puts(out, "</th><td class=\"left\">all</td>");
+	source_name(first, out);
+	if (cpus == 1)
+		buf_printf(out, "</th><td class=\"left\">CPU %d</td>", first->cpu);
+	else
+		buf_printf(out, "</th><td class=\"left\">all %zu</td>", cpus);
 	rate_cells(out, v, nr);
-	for (size_t i = 0; i < rep->rates.nr && cpus < CPUS_MAX; i++) {
+	for (size_t i = 0; i < rep->rates.nr && cpus > 1 && shown < CPUS_MAX; i++) {
 		const struct rate *r = &rep->rates.v[i];
 
 		if (!of_source(r, first))
@@ -490,7 +519,7 @@ static void source_rows(const struct report *rep, const struct rate *first, doub
 			   "</td>",
 			   r->cpu);
 		rate_cells(out, v, nr);
-		cpus++;
+		shown++;
 	}
 }
 
@@ -612,26 +641,30 @@ void section_trials(const struct report *rep, struct buf *out)
 
 /* ---- environment and plan ---- */
 
-/* Nested objects become rows "kernel.release"; deeper than a person reads stays JSON. */
-static void env_rows(struct json_object *o, const char *prefix, unsigned int depth, struct buf *out)
+static void env_row(const char *prefix, const char *name, struct json_object *v, struct buf *out)
 {
-	struct json_object_iterator it = json_object_iter_begin(o), end = json_object_iter_end(o);
+	buf_puts(out, "<tr><th scope=\"row\">");
+	svg_escape(out, prefix);
+	buf_puts(out, *prefix ? "." : "");
+	svg_escape(out, name);
+	buf_puts(out, "</th><td class=\"text\">");
+	svg_escape(out, v ? json_object_get_string(v) : "");
+	buf_puts(out, "</td></tr>\n");
+}
 
-	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
-		struct json_object *v = json_object_iter_peek_value(&it);
-		_cleanup_(buf_release) struct buf name = {};
-
-		buf_printf(&name, "%s%s%s", prefix, *prefix ? "." : "",
-			   json_object_iter_peek_name(&it));
-		if (depth < 3 && json_object_is_type(v, json_type_object)) {
-			env_rows(v, buf_str(&name), depth + 1, out);
+/* Objects become rows "kernel.release"; what is nested deeper stays JSON. */
+static void env_rows(struct json_object *o, struct buf *out)
+{
+	json_object_object_foreach(o, name, v)
+	{
+		if (!json_object_is_type(v, json_type_object)) {
+			env_row("", name, v, out);
 			continue;
 		}
-		buf_puts(out, "<tr><th scope=\"row\">");
-		svg_escape(out, buf_str(&name));
-		buf_puts(out, "</th><td class=\"text\">");
-		svg_escape(out, v ? json_object_get_string(v) : "");
-		buf_puts(out, "</td></tr>\n");
+		json_object_object_foreach(v, inner, w)
+		{
+			env_row(name, inner, w, out);
+		}
 	}
 }
 
@@ -642,7 +675,7 @@ void section_environment(const struct report *rep, struct buf *out)
 	section(out, "environment", "Environment");
 	if (o && json_object_is_type(o, json_type_object)) {
 		buf_puts(out, "<div class=\"scroll\"><table><tbody>\n");
-		env_rows(o, "", 0, out);
+		env_rows(o, out);
 		buf_puts(out, "</tbody></table></div>\n");
 	} else {
 		hint(out, "Nothing was stored about the machine.");

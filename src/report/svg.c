@@ -115,8 +115,13 @@ size_t svg_ticks(const struct svg_axis *a, double *ret, size_t max)
 
 	if (a->log)
 		return log_ticks(a, ret, max);
-	for (double i = ceil(a->lo / step - 1e-9); i * step <= a->hi + step * 1e-9 && n < max; i++)
-		ret[n++] = i * step == 0 ? 0 : i * step;
+	for (long i = lround(ceil(a->lo / step - 1e-9)); n < max; i++) {
+		double v = (double)i * step;
+
+		if (v > a->hi + step * 1e-9)
+			break;
+		ret[n++] = v;
+	}
 	return n;
 }
 
@@ -191,7 +196,7 @@ void svg_axes(struct svg *s)
 		svg_text(s, "label", "middle", (x0 + x1) / 2, s->height - 6, s->x.label);
 	/* above the axis rather than beside it: reads without turning the head */
 	if (s->y.label)
-		svg_text(s, "label", "start", 4, s->top - 10, s->y.label);
+		svg_text(s, "label", "start", 4, 14, s->y.label);
 	buf_putc(s->out, '\n');
 }
 

@@ -132,6 +132,8 @@ static const struct verdict verdicts[] = {
 	  .alpha = 0.05 },
 };
 
+static const struct report_basis basis = { &plan, verdicts, ARRAY_SIZE(verdicts) };
+
 struct fixture {
 	char dir[64];
 	char path[96];
@@ -250,10 +252,10 @@ static void add_interrupts(struct record_list *l, const struct trial_info *t, ui
 		const char *metric, *labels;
 		double before, after;
 	} rows[] = {
-		{ "interrupts.softirq", "cpu=0,softirq=NET_RX", 80000, 21000 },
-		{ "interrupts.softirq", "cpu=1,softirq=NET_RX", 120, 300 },
-		{ "interrupts.softirq", "cpu=0,softirq=TIMER", 1003, 1001 },
-		{ "interrupts.softirq", "cpu=1,softirq=TIMER", 998, 1004 },
+		{ "interrupts.softirq", "cpu=0,vec=NET_RX", 80000, 21000 },
+		{ "interrupts.softirq", "cpu=1,vec=NET_RX", 120, 300 },
+		{ "interrupts.softirq", "cpu=0,vec=TIMER", 1003, 1001 },
+		{ "interrupts.softirq", "cpu=1,vec=TIMER", 998, 1004 },
 		{ "interrupts.irq", "cpu=0,irq=LOC,name=Local timer interrupts", 4200, 4100 },
 		{ "interrupts.irq", "cpu=1,irq=LOC,name=Local timer interrupts", 4100, 5200 },
 		{ "interrupts.irq", "cpu=1,irq=24,name=eth0-rx " HOSTILE, 62, 0 },
@@ -288,7 +290,7 @@ static void add_trial(struct fixture *f, struct trial_info *t, uint64_t *rng)
 			"netdev dut0.threaded: run time of napi/dut0-* moved by %u us, NET_RX by %u",
 			900000 + (unsigned int)rng_below(rng, 90000),
 			20000 + (unsigned int)rng_below(rng, 900));
-		event(&l, "witness.netdev", SEVERITY_NOTE, 5000000000, text);
+		event(&l, "variant", SEVERITY_NOTE, 5000000000, text);
 	}
 	if (t->state == TRIAL_VETOED)
 		event(&l, "witness.netdev", SEVERITY_VETO, 5000000000, t->reason);
@@ -353,7 +355,7 @@ static void fixture_open(struct fixture *f, unsigned int blocks)
 	add_trials(f, blocks);
 	assert_int_equal(
 		store_run_end(f->store, f->run, RUN_DONE, UINT64_C(1700000300000000000), &e), 0);
-	if (report_build(&f->rep, f->store, f->run, &plan, verdicts, ARRAY_SIZE(verdicts), &e) < 0)
+	if (report_build(&f->rep, f->store, f->run, &basis, &e) < 0)
 		fail_msg("%s", e.msg);
 }
 
