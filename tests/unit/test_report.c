@@ -54,7 +54,12 @@ static const char plan_text[] = "name: NAPI poll in its own thread " HOSTILE "\n
 				"    - tcp: { direction: to-dut, rate: 4G }\n"
 				"  flat-out:\n"
 				"    - tcp: { direction: to-dut }\n"
+				"probes:\n"
+				"  wakeup: {}\n"
 				"blocks: 8\n"
+				"metrics:\n"
+				"  throughput@flat-out: { margin: 5% }\n"
+				"  wakeup.p99@net: { margin: 10% }\n"
 				"seed: 1\n";
 
 static const struct plan plan = {
@@ -149,7 +154,10 @@ static double uniform(uint64_t *rng)
 
 static double normal(uint64_t *rng)
 {
-	return sqrt(-2 * log(uniform(rng))) * cos(2 * 3.14159265358979 * uniform(rng));
+	/* two statements: the order of two calls in one expression is the compiler's choice */
+	double r = sqrt(-2 * log(uniform(rng)));
+
+	return r * cos(2 * 3.14159265358979 * uniform(rng));
 }
 
 static void take(struct record_list *l, const struct record *rec)
@@ -243,6 +251,8 @@ static void add_wakeups(struct record_list *l, const struct trial_info *t, uint6
 		take(l, &rec);
 		scalar(l, "wakeup.missed", "count", labels, cpu);
 	}
+	scalar(l, "wakeup.p99", "ns", "",
+	       round((t->variant ? 24e3 : 48e3) * exp(0.01 * normal(rng))));
 	scalar(l, "wakeup.missed", "count", "", t->variant ? 3 : 17);
 }
 
@@ -285,11 +295,12 @@ static void add_trial(struct fixture *f, struct trial_info *t, uint64_t *rng)
 		event(&l, "kmsg", SEVERITY_WARN, 2500000000,
 		      "eth0: " HOSTILE " \x1b[31mred\x1b[0m \xff link is \"down\" & gone");
 	if (t->variant == 1) {
+		unsigned int run_us = 900000 + (unsigned int)rng_below(rng, 90000);
+
 		snprintf(
 			text, sizeof(text),
 			"netdev dut0.threaded: run time of napi/dut0-* moved by %u us, NET_RX by %u",
-			900000 + (unsigned int)rng_below(rng, 90000),
-			20000 + (unsigned int)rng_below(rng, 900));
+			run_us, 20000 + (unsigned int)rng_below(rng, 900));
 		event(&l, "variant", SEVERITY_NOTE, 5000000000, text);
 	}
 	if (t->state == TRIAL_VETOED)
@@ -722,6 +733,65 @@ static void a_stored_plan_that_is_no_plan_is_named(void **state)
 	assert_int_equal(report_gather(&rep, f->store, 99, &reg, &e), -ENOENT);
 }
 
+/* Stands in for the plug-ins that the plan names. */
+struct any_cfg {
+	char *dev, *threaded, *direction, *rate;
+};
+
+#define ANY(name)                                                               \
+	{                                                                       \
+#name, OPT_STRING, offsetof(struct any_cfg, name), "", "a text" \
+	}
+
+static const struct opt any_options[] = { ANY(dev), ANY(threaded), ANY(direction), ANY(rate), {} };
+static const struct metric_desc tcp_metrics[] = {
+	{ "throughput", "bit/s", BETTER_HIGHER, "rate", true },
+	{},
+};
+static const struct metric_desc wakeup_metrics[] = {
+	{ "p99", "ns", BETTER_LOWER, "tail", false },
+	{},
+};
+static const struct plugin netdev = { "netdev", "a netdev", any_options, NULL, false };
+static const struct plugin tcp = { "tcp", "a stream", any_options, tcp_metrics, false };
+static const struct plugin wakeup = { "wakeup", "wake-ups", any_options, wakeup_metrics, false };
+static const struct plugin *const knobs[] = { &netdev, NULL };
+static const struct plugin *const loads[] = { &tcp, NULL };
+static const struct plugin *const probes[] = { &wakeup, NULL };
+
+static void gathering_judges_the_stored_trials(void **state)
+{
+	static const struct plan_registry reg = { knobs, loads, probes };
+	const struct fixture *f = *state;
+	_cleanup_(report_freep) struct report *rep = NULL;
+	_cleanup_(buf_release) struct buf html = {};
+	const struct verdict *v;
+	struct err e = {};
+	size_t nr = 0;
+	int r = report_gather(&rep, f->store, f->run, &reg, &e);
+
+	if (strstr(e.msg, "in this build")) {
+		print_message("%s\n", e.msg);
+		skip();
+	}
+	if (r < 0)
+		fail_msg("%s", e.msg);
+	v = report_verdicts(rep, &nr);
+	assert_int_equal(nr, 2);
+	/* 23.4 to 21.9 Gbit/s in every block, one of which failed */
+	assert_int_equal(v[0].word, VERDICT_WORSE);
+	assert_int_equal(v[0].blocks, BLOCKS - 1);
+	assert_int_equal(v[0].lost, 1);
+	assert_near(v[0].change, 21.9 / 23.4 - 1, 0.01);
+	assert_true(v[0].low < v[0].change && v[0].change < v[0].high);
+	/* half as late in every block, but one of them was vetoed */
+	assert_int_equal(v[1].word, VERDICT_BETTER);
+	assert_int_equal(v[1].blocks, BLOCKS - 1);
+	assert_near(v[1].change, -0.5, 0.02);
+	assert_int_equal(report_html(rep, &html, &e), 0);
+	assert_balanced(buf_str(&html));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -735,6 +805,7 @@ int main(void)
 		cmocka_unit_test(an_empty_run_has_a_report),
 		cmocka_unit_test(numbers_have_three_digits_and_their_unit),
 		cmocka_unit_test(a_stored_plan_that_is_no_plan_is_named),
+		cmocka_unit_test(gathering_judges_the_stored_trials),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
