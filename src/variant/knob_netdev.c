@@ -362,8 +362,8 @@ static int netdev_write(const struct host *host, const char *target, const char 
 	if (r == -EOPNOTSUPP)
 		return err_set(
 			e, r,
-			"netdev %s has no NAPI to put into a thread: its driver has none, it "
-			"is down, or, for a veth, it has gro off",
+			"no effect is possible: netdev %s has no NAPI to put into a thread; its "
+			"driver has none, it is down, or, for a veth, it has gro off",
 			t.dev);
 	return r;
 }

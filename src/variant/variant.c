@@ -359,7 +359,7 @@ static int end_witness(const struct applied *a, const struct item *it, int64_t t
 	}
 	if (text.failed)
 		return err_nomem(e, "witness");
-	r = sample_event(sink, "variant", severity, t_ns, buf_str(&text), e);
+	r = sample_event(sink, "witness", severity, t_ns, buf_str(&text), e);
 	return r < 0 ? r : severity == SEVERITY_VETO;
 }
 

@@ -79,7 +79,7 @@ enum witness_edge {
 };
 
 /*
- * Read every witness.  At WITNESS_END one event per setting is emitted under the metric "variant":
+ * Read every witness.  At WITNESS_END one event per setting is emitted under the metric "witness":
  * a note when it moved (with the numbers), a note when idle or when there is no witness, a veto
  * when the setting had no effect, a warning when its witness could not be read.  @t_ns is the time
  * of the event.  Cost: a scan of /proc per `threaded`, a file per thread.

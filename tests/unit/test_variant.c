@@ -558,7 +558,7 @@ static int catch (struct sample_sink *sink, const struct record *rec, struct err
 	struct catching *c = (struct catching *)sink;
 
 	assert_int_equal(rec->kind, RECORD_EVENT);
-	assert_string_equal(rec->metric, "variant");
+	assert_string_equal(rec->metric, "witness");
 	assert_int_equal(rec->t_ns, 5);
 	c->nr[rec->severity]++;
 	buf_printf(&c->text, "%s\n", rec->text);
