@@ -1,42 +1,31 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "cmd_restore.h"
-
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "cmd.h"
 #include "registry.h"
 #include "variant/lock.h"
 #include "variant/variant.h"
 
-enum {
-	EXIT_USAGE = 2,
-	EXIT_NOT_RESTORED = 3,
-	EXIT_CANNOT_RUN = 77,
+struct restore_cfg {
+	bool forget;
 };
 
-static const char usage[] = "usage: irqlab restore [--forget]\n"
-			    "Undo what a killed run left changed on this machine.\n"
-			    "  --forget  drop what could not be undone, after listing it\n"
-			    "The journal is in $IRQLAB_STATE_DIR, or else in /var/lib/irqlab.\n";
+static const struct cmdline_opt options[] = {
+	{ { "forget", OPT_BOOL, offsetof(struct restore_cfg, forget), "",
+	    "drop what could not be undone, after listing it" },
+	  0 },
+	{},
+};
 
 static void print_line(void *arg, const char *line)
 {
-	(void)arg;
 	printf("%s\n", line);
-}
-
-static const char *state_dir(void)
-{
-	const char *dir =
-		getenv("IRQLAB_STATE_DIR"); /* NOLINT(concurrency-mt-unsafe): one thread */
-
-	return dir && *dir ? dir : "/var/lib/irqlab";
 }
 
 static int restore(const struct host *host, const char *dir, bool forget, struct err *e)
@@ -63,24 +52,28 @@ static int restore(const struct host *host, const char *dir, bool forget, struct
 	return r;
 }
 
-int cmd_restore(int argc, char **argv, struct err *e)
+static int run(const void *config, char **args, int nr_args, struct err *e)
 {
+	const struct restore_cfg *cfg = config;
 	_cleanup_(host_release) struct host host = {};
 	_cleanup_(lock_releasep) struct lock *lock = NULL;
-	bool forget = argc == 2 && strcmp(argv[1], "--forget") == 0;
-	bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
-	int r;
+	int r = lock_acquire(&lock, bench_state_dir(), e);
 
-	if (argc > 1 && !forget) {
-		fputs(usage, help ? stdout : stderr);
-		return help ? 0 : EXIT_USAGE;
-	}
-	r = lock_acquire(&lock, state_dir(), e);
-	if (r == -EBUSY || r == -EACCES || r == -EPERM) {
-		fprintf(stderr, "irqlab restore: %s\n", e->msg);
-		return EXIT_CANNOT_RUN;
-	}
+	if (r == -EBUSY || r == -EACCES || r == -EPERM)
+		return EXIT_CANNOT;
 	if (r >= 0)
 		r = host_open(&host, e);
-	return r < 0 ? r : restore(&host, state_dir(), forget, e);
+	return r < 0 ? r : restore(&host, bench_state_dir(), cfg->forget, e);
 }
+
+const struct command cmd_restore = {
+	.name = "restore",
+	.help = "undo what a killed run left changed on this machine",
+	.args = "",
+	.options = options,
+	.run = run,
+	.cfg_size = sizeof(struct restore_cfg),
+	.example = "irqlab restore",
+	.more = "The journal is in $IRQLAB_STATE_DIR, else in /var/lib/irqlab. The next run does the\n"
+		"same by itself. Exit code 3: something could not be set back; it is listed.",
+};

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "cmd_traffic.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -19,6 +18,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "cmd.h"
 #include "load/client.h"
 #include "load/server.h"
 #include "load/wire.h"
@@ -735,7 +735,7 @@ static int run_server(const struct args *a, struct err *e)
 	return r < 0 ? r : 0;
 }
 
-int cmd_traffic(int argc, char **argv, struct err *e)
+static int traffic(int argc, char **argv, struct err *e)
 {
 	struct args a = {
 		.port = 5201, .streams = 1, .time_s = 10, .length_bytes = 128 << 10, .interval_s = 1
@@ -757,3 +757,11 @@ int cmd_traffic(int argc, char **argv, struct err *e)
 	sigaction(SIGTERM, &old_term, NULL);
 	return r;
 }
+
+const struct command cmd_traffic = {
+	.name = "traffic",
+	.help = "the traffic engine alone, with iperf3's options and output",
+	.args = "-s | -c HOST",
+	.raw = traffic,
+	.example = "irqlab traffic -c 192.0.2.1 -t 10 -R",
+};

@@ -1,39 +1,75 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# TAP for shell tests: plan N, then N of ok, check, skip.  Sourced.
-tap_nr=0
+# shellcheck shell=sh
+# TAP for shell tests: `plan N`, then N of `ok "name" command...`, `check "name" exit-code command...`,
+# `result "name" $?` and `skip "name" reason`.
+# `skip_all REASON` ends a test that cannot run here.
+n=0
 
 plan() {
 	echo "1..$1"
 }
 
-# ok NAME RC: one result; 0 passes
+skip_all() {
+	echo "1..0 # SKIP $*"
+	exit 0
+}
+
+# ok NAME COMMAND...: passes when the command succeeds; its output is shown otherwise
 ok() {
-	tap_nr=$((tap_nr + 1))
-	if [ "$2" -eq 0 ]; then
-		echo "ok $tap_nr - $1"
+	name=$1
+	shift
+	n=$((n + 1))
+	if out=$("$@" 2>&1); then
+		echo "ok $n - $name"
 	else
-		echo "not ok $tap_nr - $1"
+		echo "not ok $n - $name"
+		printf '%s\n' "# ran: $*" "$out" | sed 's/^/# /'
+	fi
+}
+
+# exits CODE COMMAND...: succeeds when the command exits with that code
+exits() {
+	want=$1
+	rc=0
+	shift
+	"$@" || rc=$?
+	[ "$rc" = "$want" ] || {
+		echo "exit code $rc, expected $want"
+		return 1
+	}
+}
+
+# check NAME CODE COMMAND...: passes when the command exits with that code
+check() {
+	name=$1
+	shift
+	ok "$name" exits "$@"
+}
+
+# result NAME CODE: one result that is known already; 0 passes
+result() {
+	n=$((n + 1))
+	if [ "$2" = 0 ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
 	fi
 }
 
 skip() {
-	tap_nr=$((tap_nr + 1))
-	echo "ok $tap_nr - $1 # SKIP $2"
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
 }
 
-# check NAME WANT_RC COMMAND...: the command's exit code is WANT_RC; else its output is shown
-check() {
-	tap_name=$1
-	tap_want=$2
-	shift 2
-	tap_out=$("$@" 2>&1) && tap_rc=0 || tap_rc=$?
-	[ "$tap_rc" -eq "$tap_want" ] && tap_ok=0 || tap_ok=1
-	ok "$tap_name" $tap_ok
-	[ $tap_ok -eq 0 ] || printf 'exit code %s instead of %s\n%s\n' "$tap_rc" "$tap_want" "$tap_out" | sed 's/^/# /'
+need_root() {
+	[ "$(id -u)" = 0 ] || skip_all "needs root"
+	unshare -n true 2>/dev/null || skip_all "network namespaces cannot be made here"
 }
 
-# plan of nothing: the whole file cannot run here
-skip_all() {
-	echo "1..0 # SKIP $1"
-	exit 0
-}
+# a folder of this test's own, with store and state in it, gone at the end
+work=$(mktemp -d "${TMPDIR:-/tmp}/irqlab-test-XXXXXX")
+export IRQLAB_DB="$work/irqlab.db" IRQLAB_STATE_DIR="$work/state"
+trap 'rm -rf "$work"' EXIT
+src=$(cd "$(dirname "$0")/../.." && pwd)
+# by hand, without meson: the programs of build/
+IRQLAB=${IRQLAB:-$src/build/irqlab}

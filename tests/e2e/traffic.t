@@ -6,9 +6,9 @@
 # usage: traffic.t PROGRAM [ARGUMENT...]   ("irqlab traffic", or the command alone)
 set -u
 . "$(dirname "$0")/tap.sh"
-dir=$(mktemp -d)
+dir=$work
 server=
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$dir"' EXIT
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 command -v python3 >/dev/null || skip_all "python3 is missing (reads the JSON)"
 
 # agree FILE RATE BUFFERS: both sides of the client's JSON; RATE is 0 or what was asked of all
@@ -65,7 +65,7 @@ one() {
 	[ "$rate" = 0 ] || buffers=8388608
 	[ "$from$to" != oursours ] || buffers=0
 	if ! serve "$from" $program; then
-		ok "$name" 1
+		result "$name" 1
 		sed 's/^/# /' "$dir/server.log"
 		return
 	fi
@@ -78,7 +78,7 @@ one() {
 	server=
 	[ $rc -eq 0 ] && [ $served -eq 0 ] && python3 "$dir/agree.py" "$dir/client.json" "$rate" "$buffers" 2>"$dir/agree.err"
 	rc=$?
-	ok "$name" $rc
+	result "$name" $rc
 	[ $rc -eq 0 ] || tail -n 20 "$dir/client.err" "$dir/agree.err" "$dir/server.log" | sed 's/^/# /'
 }
 
@@ -113,7 +113,7 @@ check "a bad number is refused" 1 $program -c 127.0.0.1 -P 1000
 check "an unknown option is a usage error" 2 $program --no-such-option
 check "no server is an error" 1 $program -c 127.0.0.1 -p "$(free_port)"
 serve ours $program && kill -TERM "$server" && wait "$server"
-ok "a server ends by SIGTERM with 0" $?
+result "a server ends by SIGTERM with 0" $?
 server=
 
 # UDP is refused in iperf3's own words
@@ -121,7 +121,7 @@ if command -v iperf3 >/dev/null; then
 	port=$(free_port)
 	serve ours $program
 	iperf3 -c 127.0.0.1 -p "$port" -u -t 1 2>&1 | grep -q 'not implemented'
-	ok "a stock client is told that UDP is not there" $?
+	result "a stock client is told that UDP is not there" $?
 	kill "$server" 2>/dev/null
 	wait "$server"
 	server=
@@ -133,9 +133,9 @@ fi
 serve ours $program
 $program -c 127.0.0.1 -p "$port" -t 1 -P 2 -b 8M >"$dir/text" 2>&1
 grep -q '^\[SUM\]   0.00-.* sec .*bits/sec .* sender$' "$dir/text"
-ok "the text ends in a sum of the sender" $?
+result "the text ends in a sum of the sender" $?
 grep -q 'receiver$' "$dir/text"
-ok "the text has the receiver" $?
+result "the text has the receiver" $?
 wait "$server"
-ok "one-off ends after one test" $?
+result "one-off ends after one test" $?
 server=

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <errno.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json_field.h"
+#include "cmd.h"
+#include "cmd_output.h"
+#include "file.h"
+#include "registry.h"
+#include "run_view.h"
+#include "store/store.h"
+#include "trial/conductor.h"
+#include "trial/spec.h"
+
+#define PLAN_MAX (1U << 20)
+/* This many failed trials in a row mean that the plan cannot be run here. */
+#define FAILED_IN_A_ROW 3
+
+struct run_cfg {
+	bool resume, quiet, json;
+	char *db, *output;
+};
+
+static const struct cmdline_opt options[] = {
+	{ { "output", OPT_STRING, offsetof(struct run_cfg, output), "",
+	    "HTML report to write (irqlab-ID.html)" },
+	  'o' },
+	{ { "resume", OPT_BOOL, offsetof(struct run_cfg, resume), "",
+	    "go on with the newest run that did not end" },
+	  0 },
+	{ { "json", OPT_BOOL, offsetof(struct run_cfg, json), "", "print the verdict as JSON" },
+	  0 },
+	{ { "quiet", OPT_BOOL, offsetof(struct run_cfg, quiet), "", "no progress line" }, 'q' },
+	{ { "db", OPT_STRING, offsetof(struct run_cfg, db), "",
+	    "store to use (see irqlab list --help)" },
+	  0 },
+	{},
+};
+
+/* One run under way. */
+struct run {
+	const struct run_cfg *cfg;
+	struct buf text; /* of the plan */
+	const char *file;
+	struct plan plan;
+	struct slot *slots;
+	size_t nr_slots;
+	bool *measured; /* per slot: in the store */
+	struct store *store;
+	struct conductor *conductor;
+	int stop_fd;
+	int64_t id; /* 0: not yet stored */
+	struct run_view view;
+	unsigned int failed_in_a_row;
+};
+
+static void run_release(struct run *r)
+{
+	buf_release(&r->text);
+	plan_release(&r->plan);
+	free(r->slots);
+	free(r->measured);
+	store_close(r->store);
+	close_fdp(&r->stop_fd);
+}
+
+/* irqlab-agent is installed beside irqlab. */
+static int agent_path(struct buf *ret, struct err *e)
+{
+	char *slash;
+	ssize_t n;
+
+	if (buf_reserve(ret, PATH_MAX) < 0)
+		return err_nomem(e, "path");
+	n = readlink("/proc/self/exe", ret->data, PATH_MAX);
+	if (n < 0)
+		return err_sys(e, "read /proc/self/exe");
+	ret->data[n] = '\0';
+	slash = strrchr(ret->data, '/');
+	ret->len = slash ? (size_t)(slash - ret->data) : 0;
+	return buf_puts(ret, "/irqlab-agent") < 0 ? err_nomem(e, "path") : 0;
+}
+
+/* Ctrl-C and SIGTERM end the run after giving the machine back; a descriptor tells of them. */
+static int catch_signals(struct err *e)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
+		return err_sys(e, "block signals");
+	fd = signalfd(-1, &set, SFD_CLOEXEC);
+	return fd < 0 ? err_sys(e, "signalfd") : fd;
+}
+
+static int needs_root(struct err *e)
+{
+	if (geteuid() == 0)
+		return 0;
+	err_set(e, -EPERM,
+		"run needs root: it changes tunables, makes network namespaces and measures with "
+		"SCHED_FIFO; run it as: sudo irqlab run ... (compare and report need no root)");
+	return EXIT_CANNOT;
+}
+
+static int parse_plan(struct run *r, struct err *e)
+{
+	int rc = plan_parse(buf_str(&r->text), r->text.len, r->file, &plan_plugins, &r->plan, e);
+
+	if (rc >= 0)
+		rc = plan_order(&r->plan, &r->slots, &r->nr_slots, e);
+	if (rc < 0)
+		return rc;
+	r->measured = calloc(r->nr_slots, sizeof(*r->measured));
+	return r->measured ? 0 : err_nomem(e, "run");
+}
+
+static bool same_cell(const struct slot *s, const struct trial_info *t)
+{
+	return s->block == t->block && s->scenario == t->scenario && s->variant == t->variant;
+}
+
+static int mark_measured(struct run *r, struct err *e)
+{
+	struct trial_info *trials = NULL;
+	size_t nr = 0;
+	int rc = store_trials(r->store, r->id, &trials, &nr, e);
+
+	for (size_t i = 0; i < nr && rc >= 0; i++)
+		for (size_t k = 0; k < r->nr_slots; k++)
+			if (same_cell(&r->slots[k], &trials[i]) && !r->measured[k]) {
+				r->measured[k] = true;
+				r->view.done++;
+			}
+	trials_free(trials, nr);
+	return rc;
+}
+
+/* The plan of a resumed run is the stored one; a file given as well must be the same text. */
+static int resume(struct run *r, struct err *e)
+{
+	_cleanup_(run_info_release) struct run_info info = {};
+	_cleanup_(buf_release) struct buf given = {};
+	int rc = store_run_find(r->store, "last", &r->id, e);
+
+	if (rc >= 0)
+		rc = store_run_read(r->store, r->id, &info, e);
+	if (rc < 0)
+		return err_wrap(e, "resume");
+	if (info.state == RUN_DONE)
+		return err_set(e, -ENOENT, "resume: the last run (%lld, %s) is complete",
+			       (long long)r->id, info.name);
+	if (r->file) {
+		rc = file_read(r->file, PLAN_MAX, &given, e);
+		if (rc < 0)
+			return rc;
+		if (strcmp(buf_str(&given), info.plan) != 0)
+			return err_set(
+				e, -EINVAL,
+				"resume: %s is not the plan of run %lld; leave it out, or start anew without --resume",
+				r->file, (long long)r->id);
+	}
+	r->file = "stored plan";
+	if (buf_puts(&r->text, info.plan) < 0)
+		return err_nomem(e, "plan");
+	rc = parse_plan(r, e);
+	return rc < 0 ? rc : mark_measured(r, e);
+}
+
+static int load_plan(struct run *r, struct err *e)
+{
+	int rc;
+
+	if (r->cfg->resume)
+		return resume(r, e);
+	if (!r->file) {
+		err_set(e, -EINVAL, "run needs PLAN; see: irqlab run --help");
+		return EXIT_USAGE;
+	}
+	rc = file_read(r->file, PLAN_MAX, &r->text, e);
+	if (rc >= 0)
+		rc = parse_plan(r, e);
+	return rc < 0 ? EXIT_USAGE : 0;
+}
+
+static int add_run(struct run *r, struct json_object *env, struct err *e)
+{
+	const char **names = calloc(r->plan.nr_variants + r->plan.nr_scenarios + 2, sizeof(*names));
+	const char **scenarios = names ? names + r->plan.nr_variants + 1 : NULL;
+	/* struct run_info owns its strings elsewhere; here they are borrowed for the call */
+	struct run_info info = { .name = r->plan.name,
+				 .plan = r->text.data,
+				 .seed = r->plan.seed,
+				 .started_ns = clock_wall_ns() };
+	char version[] = IRQLAB_VERSION;
+	_cleanup_(free_charp) char *file = strdup(r->file);
+	_cleanup_(free_charp) char *env_text =
+		strdup(json_object_to_json_string_ext(env, JSON_C_TO_STRING_PLAIN));
+	int rc;
+
+	if (!names || !file || !env_text) {
+		free(names);
+		return err_nomem(e, "run");
+	}
+	for (size_t i = 0; i < r->plan.nr_variants; i++)
+		names[i] = r->plan.variants[i].name;
+	for (size_t i = 0; i < r->plan.nr_scenarios; i++)
+		scenarios[i] = r->plan.scenarios[i].name;
+	info.version = version;
+	info.plan_file = file;
+	info.env = env_text;
+	rc = store_run_add(r->store, &info, names, scenarios, &r->id, e);
+	free(names);
+	return rc;
+}
+
+static int open_bench(struct run *r, struct err *e)
+{
+	_cleanup_(bench_spec_release) struct bench_spec spec = {};
+	_cleanup_(json_putp) struct json_object *env = NULL;
+	_cleanup_(buf_release) struct buf path = {};
+	int rc = agent_path(&path, e);
+
+	if (rc >= 0)
+		rc = bench_spec_of_plan(&r->plan, &spec, e);
+	if (rc >= 0)
+		rc = conductor_start(&r->conductor, buf_str(&path), r->stop_fd, e);
+	if (rc >= 0)
+		rc = conductor_open(r->conductor, &spec, &env, e);
+	if (rc < 0)
+		return rc == -EBUSY ? EXIT_CANNOT : rc;
+	return r->id ? 0 : add_run(r, env, e);
+}
+
+/* A trial that failed is stored as well: it is data.  Several in a row end the run. */
+static int store_result(struct run *r, size_t position, struct trial_result *result,
+			const struct record_list *records, struct err *e)
+{
+	const struct slot *slot = &r->slots[position];
+	struct trial_info t = { .block = slot->block,
+				.scenario = slot->scenario,
+				.variant = slot->variant,
+				.position = (unsigned int)position,
+				.seed = slot->seed,
+				.state = result->state,
+				.reason = result->state == TRIAL_OK ? NULL : result->reason.msg,
+				.started_ns = result->started_ns,
+				.window_ns = result->window_ns };
+	int rc = store_trial_add(r->store, r->id, &t, records, e);
+
+	if (rc < 0)
+		return rc;
+	r->failed_in_a_row = result->state == TRIAL_FAILED ? r->failed_in_a_row + 1 : 0;
+	if (r->failed_in_a_row >= FAILED_IN_A_ROW)
+		return err_set(e, -ENODATA, "%u trials in a row could not be measured: %s",
+			       r->failed_in_a_row, result->reason.msg);
+	return 0;
+}
+
+static int one_trial(struct run *r, size_t position, struct err *e)
+{
+	const struct slot *slot = &r->slots[position];
+	_cleanup_(trial_spec_release) struct trial_spec spec = {};
+	_cleanup_(record_list_release) struct record_list records = {};
+	const struct conductor_view view = { .phase = run_view_phase, .arg = &r->view };
+	struct trial_result result = {};
+	uint64_t began = clock_mono_ns();
+	int rc = trial_spec_of_plan(&r->plan, slot, &spec, e);
+
+	r->view.block = slot->block;
+	r->view.variant = r->plan.variants[slot->variant].name;
+	r->view.scenario = r->plan.scenarios[slot->scenario].name;
+	if (rc >= 0)
+		rc = conductor_trial(r->conductor, &spec, &view, &records, &result, e);
+	if (rc < 0)
+		return rc;
+	rc = store_result(r, position, &result, &records, e);
+	r->view.spent_ns += clock_mono_ns() - began;
+	r->view.measured++;
+	r->view.done++;
+	return rc;
+}
+
+static int all_trials(struct run *r, struct err *e)
+{
+	int rc = 0;
+
+	r->view.on = !r->cfg->quiet && isatty(STDERR_FILENO);
+	r->view.total = r->nr_slots;
+	r->view.blocks = r->plan.blocks;
+	r->view.planned_ns = r->plan.settle_ns + r->plan.warmup_ns + r->plan.duration_ns;
+	for (size_t i = 0; i < r->nr_slots && rc >= 0; i++)
+		if (!r->measured[i])
+			rc = one_trial(r, i, e);
+	run_view_clear(&r->view);
+	return rc;
+}
+
+/* Measure what is missing, give the machine back, mark the run.  Exit code or negative errno. */
+static int conduct(struct run *r, struct err *e)
+{
+	struct err undo = {}, mark = {};
+	int rc = open_bench(r, e);
+
+	if (rc == 0)
+		rc = all_trials(r, e);
+	if (conductor_close(r->conductor, &undo) < 0 && rc != -ENOTRECOVERABLE) {
+		*e = undo;
+		rc = undo.code;
+	}
+	if (r->id &&
+	    store_run_end(r->store, r->id, rc == 0 ? RUN_DONE : RUN_STOPPED, clock_wall_ns(),
+			  &mark) < 0 &&
+	    rc == 0) {
+		*e = mark;
+		rc = mark.code;
+	}
+	if (rc == -ECANCELED)
+		err_set(e, rc,
+			"ended by the user after %zu of %zu trials; go on with: irqlab run --resume",
+			r->view.done, r->nr_slots);
+	return rc;
+}
+
+static int run(const void *config, char **args, int nr_args, struct err *e)
+{
+	const struct run_cfg *cfg = config;
+	_cleanup_(run_release) struct run r = { .cfg = cfg,
+						.stop_fd = -1,
+						.file = nr_args ? args[0] : NULL };
+	int rc = cfg->resume ? 0 : load_plan(&r, e); /* a bad plan is told without root */
+
+	if (rc == 0)
+		rc = needs_root(e);
+	if (rc == 0)
+		rc = cmd_store_open(&r.store, cfg->db, STORE_WRITE, e);
+	if (rc == 0 && cfg->resume)
+		rc = load_plan(&r, e);
+	if (rc == 0) {
+		r.stop_fd = catch_signals(e);
+		rc = r.stop_fd < 0 ? r.stop_fd : conduct(&r, e);
+	}
+	if (rc != 0)
+		return rc;
+	return cmd_verdict(r.store, r.id, cfg->json ? OUTPUT_JSON : OUTPUT_TEXT, cfg->output, e);
+}
+
+const struct command cmd_run = {
+	.name = "run",
+	.help = "run the experiment of a plan, print the verdict, write the report",
+	.args = "[PLAN]",
+	.min_args = 0,
+	.max_args = 1,
+	.options = options,
+	.run = run,
+	.cfg_size = sizeof(struct run_cfg),
+	.example = "irqlab run plans/demo.yaml -o demo.html",
+	.more = "Exit codes: 0 better or same, 4 undecided or vetoed, 5 worse, 3 machine not restored,\n"
+		"77 cannot run here (no root, or another run has the machine).",
+};

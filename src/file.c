@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+
+static int open_input(const char *path, struct err *e)
+{
+	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? err_sys(e, "open %s", path) : fd;
+}
+
+int file_read(const char *path, size_t max, struct buf *out, struct err *e)
+{
+	_cleanup_(close_fdp) int fd = open_input(path, e);
+	size_t before = out->len;
+
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		ssize_t n;
+
+		if (buf_reserve(out, 65536) < 0)
+			return err_nomem(e, path);
+		n = read(fd, out->data + out->len, 65536);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, "read %s", path);
+		if (n == 0)
+			return 0;
+		out->len += (size_t)n;
+		out->data[out->len] = '\0';
+		if (out->len - before > max)
+			return err_set(e, -EFBIG, "%s is larger than %zu bytes", path, max);
+	}
+}
+
+static int write_all(int fd, const struct buf *data, const char *path, struct err *e)
+{
+	size_t done = 0;
+
+	while (done < data->len) {
+		ssize_t n = write(fd, data->data + done, data->len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(e, "write %s", path);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* A device or pipe (/dev/stdout) is written to, not replaced. */
+static int write_special(const char *path, const struct buf *data, struct err *e)
+{
+	_cleanup_(close_fdp) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? err_sys(e, "open %s", path) : write_all(fd, data, path, e);
+}
+
+int file_write(const char *path, const struct buf *data, struct err *e)
+{
+	_cleanup_(buf_release) struct buf temp = {};
+	_cleanup_(close_fdp) int fd = -1;
+	struct stat st;
+	mode_t mask = umask(0);
+	int r;
+
+	umask(mask);
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_special(path, data, e);
+	if (buf_printf(&temp, "%s.XXXXXX", path) < 0)
+		return err_nomem(e, path);
+	fd = mkostemp(temp.data, O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(e, "create %s", path);
+	r = fchmod(fd, 0666 & ~mask) < 0 ? err_sys(e, "create %s", path)
+					 : write_all(fd, data, path, e);
+	if (r >= 0 && rename(temp.data, path) < 0)
+		r = err_sys(e, "rename to %s", path);
+	if (r < 0)
+		unlink(temp.data);
+	return r;
+}
