@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
 # Fail when a file under src/ includes a header from a folder listed after its own in tools/layers,
 # or when a folder under src/ is not listed there.  An argument names another tree (for the test).
 set -eu

@@ -1,8 +1,14 @@
 #!/bin/sh
-# clang-tidy over the files of the compile database in $1 (a build directory), or those named after it.
+# SPDX-License-Identifier: GPL-3.0-or-later
+# clang-tidy over the sources in the compile database of $1 (a build directory), or the files named after it.
 set -eu
 build=$1
 shift
-[ $# -gt 0 ] || set -- $(sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' "$build/compile_commands.json" | grep '/src/\|^\.\./src/' | sort -u)
 cd "$build"
-printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 clang-tidy -p . --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null
+{
+	if [ $# -gt 0 ]; then
+		printf '%s\n' "$@"
+	else
+		sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' compile_commands.json | grep '^\.\./src/' | sort -u
+	fi
+} | xargs -P "$(nproc)" -n 4 clang-tidy -p . --quiet --extra-arg=-Wno-unknown-warning-option 2>/dev/null

@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The long proofs: README's two commands in a fresh chroot of each Debian release that the mirror
+# has, and kill -9 at 20 moments.  Root; about half an hour.
+set -eu
+cd "$(dirname "$0")/.."
+rc=0
+KILLS=20 IRQLAB=$PWD/build/irqlab tests/e2e/kill.t || rc=1
+for suite in bookworm trixie; do
+	tests/chroot.sh $suite || rc=1
+done
+exit $rc
