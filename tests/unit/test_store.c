@@ -2,10 +2,12 @@
 #include "test.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -442,6 +444,8 @@ static void write_until_killed(const char *path, int64_t run)
 	struct store *s = NULL;
 	struct err e = {};
 
+	/* a test that fails must not leave a writer behind */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (store_open(&s, path, STORE_WRITE, &e) < 0)
 		_exit(1);
 	for (unsigned int i = 0;; i++) {
@@ -700,6 +704,8 @@ static void a_reader_sees_whole_trials_while_another_writes(void **state)
 	while (seen < 30) {
 		size_t nr = 0;
 
+		/* the writer ends only when killed */
+		assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
 		assert_int_equal(store_trials(reader, run, &trials, &nr, &e), 0);
 		assert_true(nr >= seen);
 		for (size_t i = seen; i < nr; i++) {
@@ -741,7 +747,9 @@ static void a_full_disk_is_named_and_loses_nothing(void **state)
 	char path[160];
 	int64_t run;
 
-	if (mount("tmpfs", p.dir, "tmpfs", 0, "size=2m,mode=0700") < 0) {
+	/* in a namespace of our own: the mount goes with the process, whatever fails */
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", p.dir, "tmpfs", 0, "size=2m,mode=0700") < 0) {
 		print_message("no mount here (%s): a full file system is tried by file size only\n",
 			      strerrorname_np(errno));
 		rmdir(p.dir);
