@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -65,14 +66,143 @@ void format_change(struct buf *out, double ratio, double width)
 		buf_printf(out, "%+.*f%%", isfinite(width) ? decimals_for(width) : 1, 100 * ratio);
 }
 
-void format_interval(struct buf *out, const struct verdict *v)
+/* How differences in a metric's unit are printed: divided, and what follows them. */
+struct measure {
+	double divisor;
+	char suffix[48];
+};
+
+static struct measure measure_of(const char *unit, double most)
+{
+	static const struct {
+		double factor;
+		const char *prefix;
+	} prefixes[] = { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" }, { 1, "" } };
+	struct measure m = { .divisor = 1 };
+	size_t i = 0;
+
+	if (strcmp(unit, "ns") == 0)
+		return (struct measure){ (double)NS_PER_US, " us" };
+	/* "%" alone would read as relative */
+	if (strcmp(unit, "ratio") == 0)
+		return (struct measure){ 0.01, "% points" };
+	if (strcmp(unit, "count") == 0)
+		return m;
+	if (strcmp(unit, "1/s") == 0)
+		return (struct measure){ 1, " /s" };
+	while (fabs(most) < prefixes[i].factor && i + 1 < ARRAY_SIZE(prefixes))
+		i++;
+	m.divisor = prefixes[i].factor;
+	snprintf(m.suffix, sizeof(m.suffix), " %s%s", prefixes[i].prefix,
+		 strcmp(unit, "byte") == 0 ? "B" : unit);
+	return m;
+}
+
+/* A difference with its sign; whole counts without decimals. */
+static void signed_digits(struct buf *out, double v)
+{
+	if (v > 0)
+		buf_putc(out, '+');
+	if (v == floor(v) && fabs(v) < 1000)
+		buf_printf(out, "%.0f", v + 0.0);
+	else
+		three_digits(out, v);
+}
+
+/* Without a mark on what the percent are of. */
+static void plain_effect(struct buf *out, const struct report *rep, const struct verdict *v,
+			 double change)
+{
+	struct measure m;
+
+	if (v->scale != VERDICT_SCALE_UNIT || !isfinite(change)) {
+		format_change(out, change, v->high - v->low);
+		return;
+	}
+	m = measure_of(rep->plan->metrics[v->query].unit, change);
+	signed_digits(out, change / m.divisor);
+	buf_puts(out, m.suffix);
+}
+
+void format_effect(struct buf *out, const struct report *rep, const struct verdict *v)
+{
+	if (v->word == VERDICT_VETOED || !isfinite(v->change)) {
+		buf_putc(out, '-');
+		return;
+	}
+	plain_effect(out, rep, v, v->change);
+	if (v->scale == VERDICT_SCALE_MEDIAN)
+		buf_putc(out, '*');
+}
+
+void format_interval(struct buf *out, const struct report *rep, const struct verdict *v)
 {
 	int d = decimals_for(v->high - v->low);
+	struct measure m;
 
-	if (!isfinite(v->low) || !isfinite(v->high))
+	if (!isfinite(v->low) || !isfinite(v->high)) {
 		buf_puts(out, "no interval");
-	else
+		return;
+	}
+	if (v->scale != VERDICT_SCALE_UNIT) {
 		buf_printf(out, "[%+.*f, %+.*f]%%", d, 100 * v->low, d, 100 * v->high);
+		return;
+	}
+	m = measure_of(rep->plan->metrics[v->query].unit, fmax(fabs(v->low), fabs(v->high)));
+	buf_putc(out, '[');
+	signed_digits(out, v->low / m.divisor);
+	buf_puts(out, ", ");
+	signed_digits(out, v->high / m.divisor);
+	buf_printf(out, "]%s", m.suffix);
+}
+
+static bool is_on_scale(const struct verdict *v, enum verdict_scale scale, unsigned int variant)
+{
+	return v->scale == scale && v->word != VERDICT_VETOED && isfinite(v->change) &&
+	       (variant == 0 || v->variant == variant);
+}
+
+/* The metrics on @scale, each once; returns how many. */
+static size_t scale_metrics(struct buf *out, const struct report *rep, enum verdict_scale scale,
+			    unsigned int variant)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rep->nr_verdicts; i++) {
+		const struct verdict *v = &rep->verdicts[i];
+		bool again = false;
+
+		for (size_t k = 0; k < i && !again; k++)
+			again = rep->verdicts[k].query == v->query &&
+				is_on_scale(&rep->verdicts[k], scale, variant);
+		if (again || !is_on_scale(v, scale, variant))
+			continue;
+		buf_printf(out, "%s%s", n++ ? ", " : "", rep->plan->metrics[v->query].text);
+	}
+	return n;
+}
+
+void format_scale(struct buf *out, const struct report *rep, enum verdict_scale scale,
+		  unsigned int variant)
+{
+	_cleanup_(buf_release) struct buf names = {};
+	const char *base = model_variant(rep, 0);
+
+	if (scale == VERDICT_SCALE_RATIO || scale_metrics(&names, rep, scale, variant) == 0)
+		return;
+	if (scale == VERDICT_SCALE_MEDIAN)
+		buf_printf(
+			out,
+			"* %s: some values are zero or negative, so the change is the difference in "
+			"percent of the median with \"%s\".",
+			buf_str(&names), base);
+	else
+		buf_printf(
+			out,
+			"%s: the median with \"%s\" is 0, so the change is a plain difference, to "
+			"which no margin applies.",
+			buf_str(&names), base);
+	out->failed |= names.failed;
 }
 
 void format_wall(struct buf *out, uint64_t ns)
@@ -95,12 +225,20 @@ void format_count(struct buf *out, uint64_t n, const char *noun)
 void format_trials(struct buf *out, const struct report *rep, const size_t *trials, size_t nr)
 {
 	const size_t most = 8;
+	size_t i = 0;
 
 	buf_puts(out, nr == 1 ? "trial " : "trials ");
-	for (size_t i = 0; i < nr && i < most; i++)
-		buf_printf(out, "%s%u", i ? ", " : "", rep->trials[trials[i]].position + 1);
-	if (nr > most)
-		buf_printf(out, " and %zu more", nr - most);
+	for (size_t shown = 0; i < nr && shown < most; shown++) {
+		unsigned int first = rep->trials[trials[i]].position + 1, last = first;
+
+		while (++i < nr && rep->trials[trials[i]].position == last)
+			last++;
+		buf_printf(out, "%s%u", shown ? ", " : "", first);
+		if (last > first)
+			buf_printf(out, "%s%u", last == first + 1 ? ", " : "-", last);
+	}
+	if (i < nr)
+		buf_printf(out, " and %zu more", nr - i);
 }
 
 static void level(struct buf *out, const struct verdict *v)
@@ -108,33 +246,65 @@ static void level(struct buf *out, const struct verdict *v)
 	buf_printf(out, "%.3g%%", 100 * (1 - v->alpha));
 }
 
-static void ergo_change(struct buf *out, const struct report *rep, const struct verdict *v)
+/* "95% interval [+1.30, +1.88]%" */
+static void level_interval(struct buf *out, const struct report *rep, const struct verdict *v)
 {
-	const char *base = model_variant(rep, 0);
-
-	format_change(out, fabs(v->change), v->high - v->low);
-	/* "+1.6 % higher" says it twice */
-	buf_printf(out, " %s than with \"%s\" (", v->change < 0 ? "lower" : "higher", base);
-	level(out, v);
-	buf_puts(out, " interval ");
-	format_interval(out, v);
-	buf_puts(out, ", ");
-	format_count(out, v->blocks, "block");
-	buf_printf(out, "): %s.", verdict_word(v->word));
-}
-
-static void ergo_undecided(struct buf *out, const struct verdict *v)
-{
-	buf_puts(out, "undecided after ");
-	format_count(out, v->blocks, "block");
-	buf_puts(out, ": measured ");
-	format_change(out, v->change, v->high - v->low);
-	buf_puts(out, ", ");
 	if (isfinite(v->low) && isfinite(v->high)) {
 		level(out, v);
 		buf_puts(out, " interval ");
 	}
-	format_interval(out, v);
+	format_interval(out, rep, v);
+}
+
+static void ergo_change(struct buf *out, const struct report *rep, const struct verdict *v)
+{
+	_cleanup_(buf_release) struct buf change = {};
+	const char *way = v->change < 0 ? "lower" : "higher";
+	const char *base = model_variant(rep, 0), *size;
+
+	plain_effect(&change, rep, v, fabs(v->change));
+	/* "+1.6 % higher" says it twice */
+	size = buf_str(&change) + (*buf_str(&change) == '+');
+	if (v->scale == VERDICT_SCALE_RATIO)
+		buf_printf(out, "%s %s than with \"%s\" (", size, way, base);
+	else
+		buf_printf(out, "%s than with \"%s\" by %s%s (", way, base, size,
+			   v->scale == VERDICT_SCALE_MEDIAN ? " of the median there" : "");
+	level_interval(out, rep, v);
+	buf_puts(out, ", ");
+	format_count(out, v->blocks, "block");
+	buf_printf(out, "): %s.", verdict_word(v->word));
+	out->failed |= change.failed;
+}
+
+static void ergo_same(struct buf *out, const struct report *rep, const struct verdict *v)
+{
+	buf_printf(out, "the same as with \"%s\"", model_variant(rep, 0));
+	if (v->scale != VERDICT_SCALE_UNIT)
+		buf_printf(out, " within the margin of %.3g%%%s",
+			   100 * rep->plan->metrics[v->query].margin,
+			   v->scale == VERDICT_SCALE_MEDIAN ? " of the median there" : "");
+	buf_puts(out, " (");
+	level_interval(out, rep, v);
+	buf_puts(out, ", ");
+	format_count(out, v->blocks, "block");
+	buf_puts(out, ").");
+}
+
+static void ergo_undecided(struct buf *out, const struct report *rep, const struct verdict *v)
+{
+	buf_puts(out, "undecided after ");
+	format_count(out, v->blocks, "block");
+	if (isfinite(v->change)) {
+		buf_puts(out, ": measured ");
+		plain_effect(out, rep, v, v->change);
+		if (v->scale == VERDICT_SCALE_MEDIAN)
+			buf_printf(out, " of the median with \"%s\"", model_variant(rep, 0));
+		buf_puts(out, ", ");
+		level_interval(out, rep, v);
+	} else {
+		buf_puts(out, ": no block gave a pair of values");
+	}
 	if (v->more_blocks) {
 		buf_puts(out, "; about ");
 		format_count(out, v->more_blocks, "more block");
@@ -152,28 +322,19 @@ static void ergo_vetoed(struct buf *out, const struct verdict *v)
 
 void format_ergo(struct buf *out, const struct report *rep, const struct verdict *v)
 {
-	_cleanup_(buf_release) struct buf change = {};
 	const struct plan_metric *m = &rep->plan->metrics[v->query];
 
 	buf_printf(out, "with \"%s\", %s is ", model_variant(rep, v->variant), m->text);
 	switch (v->word) {
 	case VERDICT_BETTER:
 	case VERDICT_WORSE:
-		ergo_change(&change, rep, v);
-		buf_puts(out, buf_str(&change) + (*buf_str(&change) == '+'));
+		ergo_change(out, rep, v);
 		break;
 	case VERDICT_SAME:
-		buf_printf(out, "the same as with \"%s\" within the margin of %.3g%% (",
-			   model_variant(rep, 0), 100 * m->margin);
-		level(out, v);
-		buf_puts(out, " interval ");
-		format_interval(out, v);
-		buf_puts(out, ", ");
-		format_count(out, v->blocks, "block");
-		buf_puts(out, ").");
+		ergo_same(out, rep, v);
 		break;
 	case VERDICT_UNDECIDED:
-		ergo_undecided(out, v);
+		ergo_undecided(out, rep, v);
 		break;
 	case VERDICT_VETOED:
 		ergo_vetoed(out, v);
@@ -229,6 +390,18 @@ static size_t fitting(const char *text, size_t len, size_t room, size_t *columns
 	}
 	*columns = used;
 	return at;
+}
+
+void format_cut(struct buf *out, const char *text, size_t most)
+{
+	size_t columns;
+
+	if (format_columns(text) <= most) {
+		buf_puts(out, text);
+		return;
+	}
+	buf_add(out, text, fitting(text, strlen(text), most > 3 ? most - 3 : 0, &columns));
+	buf_puts(out, "...");
 }
 
 static void new_line(struct buf *out, size_t indent, size_t *at)

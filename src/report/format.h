@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "verdict/verdict.h"
+
 struct buf;
 struct report;
-struct verdict;
 
 /* What a text report may use of a line. */
 #define FORMAT_COLUMNS 78
@@ -19,13 +20,20 @@ void format_value(struct buf *out, double v, const char *unit);
 /* "+1.59%" of a ratio; @width: of the interval around it, which says how many digits mean
  * something. */
 void format_change(struct buf *out, double ratio, double width);
-/* "[+1.30, +1.88]%", or "no interval". */
-void format_interval(struct buf *out, const struct verdict *v);
+/* The change of a verdict on its scale: "+1.59%", "+1.59%*" of the baseline's median (see
+ * format_scale()) or "+12.3 us"; "-" when there is none or the metric was not judged. */
+void format_effect(struct buf *out, const struct report *rep, const struct verdict *v);
+/* "[+1.30, +1.88]%", "[+9.20, +15.1] us", or "no interval". */
+void format_interval(struct buf *out, const struct report *rep, const struct verdict *v);
+/* One sentence on what the changes judged on @scale are, for @variant or, when that is 0, for all;
+ * nothing when they are ratios or there are none. */
+void format_scale(struct buf *out, const struct report *rep, enum verdict_scale scale,
+		  unsigned int variant);
 /* "2026-11-30 19:37 UTC" of ns since 1970. */
 void format_wall(struct buf *out, uint64_t ns);
 /* "1 block", "8 blocks". */
 void format_count(struct buf *out, uint64_t n, const char *noun);
-/* "trials 1, 3, 4 and 12 more": positions from 1 of @nr indices. */
+/* "trials 1, 3-8 and 12 more": positions from 1 of @nr indices in their order. */
 void format_trials(struct buf *out, const struct report *rep, const size_t *trials, size_t nr);
 /* The finding of a verdict in one sentence, e.g. for a mail's first line. */
 void format_ergo(struct buf *out, const struct report *rep, const struct verdict *v);
@@ -37,6 +45,8 @@ void format_repeat(struct buf *out, const struct report *rep);
  * @indent blanks. What is longer than a line is broken; what is not printable shows as \xNN.
  */
 void format_wrap(struct buf *out, const char *first, size_t indent, const char *text);
+/* Append the printable @text, cut to @most columns with "..." when it takes more. */
+void format_cut(struct buf *out, const char *text, size_t most);
 /* Columns of a terminal that @text takes (wide East Asian characters count two). */
 size_t format_columns(const char *text);
 

@@ -69,6 +69,12 @@ static void put_count(struct json *j, const char *name, uint64_t v)
 	buf_printf(j->out, "%" PRIu64, v);
 }
 
+static void put_bool(struct json *j, const char *name, bool v)
+{
+	key(j, name);
+	buf_puts(j->out, v ? "true" : "false");
+}
+
 static const char *state_word(enum trial_state s)
 {
 	switch (s) {
@@ -106,6 +112,20 @@ static const char *better_word(enum better b)
 		break;
 	}
 	return "none";
+}
+
+/* What change, low and high are: see verdict/verdict.h. */
+static const char *scale_word(enum verdict_scale s)
+{
+	switch (s) {
+	case VERDICT_SCALE_RATIO:
+		return "ratio";
+	case VERDICT_SCALE_MEDIAN:
+		return "median";
+	case VERDICT_SCALE_UNIT:
+		return "unit";
+	}
+	return "unknown";
 }
 
 static void put_env(struct json *j, const char *env)
@@ -156,6 +176,7 @@ static void put_verdict(struct json *j, const struct report *rep, const struct v
 	put_text(j, "verdict", verdict_word(v->word));
 	put_number(j, "baseline_median", v->baseline);
 	put_number(j, "variant_median", v->value);
+	put_text(j, "scale", scale_word(v->scale));
 	put_number(j, "change", v->change);
 	put_number(j, "low", v->low);
 	put_number(j, "high", v->high);
@@ -169,19 +190,32 @@ static void put_verdict(struct json *j, const struct report *rep, const struct v
 	end(j, '}');
 }
 
-static void put_notes(struct json *j, const struct report *rep, const char *name,
-		      const struct note_list *l)
+/* What a note says beside its text: of a trial its state, of an event what and how bad it is. */
+static void put_origin(struct json *j, const struct note *n)
 {
 	static const char *const words[] = { "note", "warn", "veto" };
 
+	if (n->state != TRIAL_OK) {
+		put_text(j, "state", state_word(n->state));
+		return;
+	}
+	put_text(j, "metric", n->metric);
+	put_text(j, "severity", words[n->severity]);
+}
+
+static void put_notes(struct json *j, const struct report *rep, const char *name,
+		      const struct note_list *l)
+{
 	begin(j, name, '[');
 	for (size_t i = 0; i < l->nr; i++) {
 		const struct note *n = &l->v[i];
 
 		begin(j, NULL, '{');
-		put_text(j, "metric", n->metric);
-		put_text(j, "severity", words[n->severity]);
+		put_origin(j, n);
+		if (!l->any_variant)
+			put_text(j, "variant", model_variant(rep, n->variant));
 		put_text(j, "text", n->text);
+		put_bool(j, "texts_differ", n->texts_differ);
 		put_count(j, "count", n->count);
 		begin(j, "trials", '[');
 		for (size_t k = 0; k < n->nr_trials; k++)
@@ -269,6 +303,7 @@ int report_json(const struct report *rep, struct buf *out, struct err *e)
 	end(&j, ']');
 	begin(&j, "health", '{');
 	put_totals(&j, rep);
+	put_notes(&j, rep, "rejected", &rep->rejected);
 	put_notes(&j, rep, "warnings", &rep->warnings);
 	put_notes(&j, rep, "witnesses", &rep->witnesses);
 	end(&j, '}');

@@ -45,23 +45,68 @@ static bool ends_with(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
+const char *model_health(const char *metric)
+{
+	static const char *const health[][2] = {
+		{ ".missed", "missed wake-ups" },
+		{ ".steal", "stolen CPU time" },
+		{ ".warnings", "known kernel lines" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(health); i++)
+		if (ends_with(metric, health[i][0]))
+			return health[i][1];
+	return NULL;
+}
+
 static bool begins_with(const char *s, const char *start)
 {
 	return strncmp(s, start, strlen(start)) == 0;
 }
 
-/* Equal but for the digits in them: "moved by 12" and "moved by 7". */
-static bool same_but_numbers(const char *a, const char *b)
+/* Length of "12", "-0.5", "1e+02" or "0x1f" at @p; 0 in a name, so that "p99" is not "p999". */
+static size_t number_length(const char *text, const char *p)
 {
-	while (*a && *b) {
-		if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-			a += strspn(a, "0123456789");
-			b += strspn(b, "0123456789");
-		} else if (*a++ != *b++) {
+	static const char digits[] = "0123456789";
+	bool follows = p > text;
+	size_t n = *p == '-' && (!follows || p[-1] == ' ');
+
+	if (!isdigit((unsigned char)p[n]) ||
+	    (follows && (isalnum((unsigned char)p[-1]) || p[-1] == '_')))
+		return 0;
+	if (p[n] == '0' && p[n + 1] == 'x')
+		return n + 2 + strspn(p + n + 2, "0123456789abcdefABCDEF");
+	n += strspn(p + n, digits);
+	if (p[n] == '.')
+		n += 1 + strspn(p + n + 1, digits);
+	if (p[n] == 'e' && (p[n + 1] == '+' || p[n + 1] == '-'))
+		n += 2 + strspn(p + n + 2, digits);
+	return n;
+}
+
+/*
+ * Equal but for the numbers in them, as "moved by 12" and "moved by 7"?  *@ret_more: is the first
+ * number that differs larger in @b?
+ */
+static bool same_but_numbers(const char *a, const char *b, bool *ret_more)
+{
+	const char *p = a, *q = b;
+	bool differ = false;
+
+	*ret_more = false;
+	while (*p && *q) {
+		size_t n = number_length(a, p), m = number_length(b, q);
+
+		if (!n != !m || (!n && *p != *q))
 			return false;
+		if (n && !differ && (n != m || memcmp(p, q, n) != 0)) {
+			differ = true;
+			*ret_more = strtod(q, NULL) > strtod(p, NULL);
 		}
+		p += n ? n : 1;
+		q += m ? m : 1;
 	}
-	return *a == *b;
+	return *p == *q;
 }
 
 static int note_trial(struct note *n, size_t trial, struct err *e)
@@ -79,16 +124,49 @@ static int note_trial(struct note *n, size_t trial, struct err *e)
 	return 0;
 }
 
-/* Count @index for @n, or for a new note like @like when @n is NULL. */
-static int note_add(struct note_list *l, struct note *n, const struct note *like, size_t index,
-		    struct err *e)
+static int note_example(struct note *n, const char *text, size_t trial, struct err *e)
 {
-	if (n)
-		return note_trial(n, index, e);
+	char *copy = strdup(text);
+
+	if (!copy)
+		return err_nomem(e, "report");
+	free(n->text);
+	n->text = copy;
+	n->example = trial;
+	return 0;
+}
+
+/*
+ * Count @index for the note that says the same as @like but for its numbers, or for a new one.  A
+ * warning shows the text with the largest number, which is the worst where it counts what went
+ * wrong; other notes the first.
+ */
+static int note_add(struct note_list *l, const struct note *like, size_t index, struct err *e)
+{
+	struct note *n = NULL;
+	bool more = false;
+	int r = 0;
+
+	for (size_t i = 0; i < l->nr && !n; i++) {
+		struct note *at = &l->v[i];
+
+		if (at->severity == like->severity && at->state == like->state &&
+		    (at->variant == like->variant || l->any_variant) &&
+		    strcmp(at->metric, like->metric) == 0 &&
+		    same_but_numbers(at->text, like->text, &more))
+			n = at;
+	}
+	if (n) {
+		n->texts_differ |= strcmp(n->text, like->text) != 0;
+		if (more && like->severity == SEVERITY_WARN)
+			r = note_example(n, like->text, index, e);
+		return r < 0 ? r : note_trial(n, index, e);
+	}
 	n = NEXT(l);
 	if (!n)
 		return err_nomem(e, "report");
 	*n = *like;
+	n->example = index;
 	n->metric = strdup(like->metric);
 	n->text = strdup(like->text);
 	if (!n->metric || !n->text)
@@ -107,30 +185,16 @@ static struct note note_of(const struct report *rep, size_t index, const struct 
 static int add_warning(struct report *rep, size_t index, const struct record *rec, struct err *e)
 {
 	const struct note like = note_of(rep, index, rec);
-	struct note *n = NULL;
 
-	for (size_t i = 0; i < rep->warnings.nr && !n; i++) {
-		struct note *at = &rep->warnings.v[i];
-
-		if (at->severity == rec->severity && strcmp(at->text, rec->text) == 0)
-			n = at;
-	}
-	return note_add(&rep->warnings, n, &like, index, e);
+	rep->warnings.any_variant = true;
+	return note_add(&rep->warnings, &like, index, e);
 }
 
 static int add_witness(struct report *rep, size_t index, const struct record *rec, struct err *e)
 {
 	const struct note like = note_of(rep, index, rec);
-	struct note *n = NULL;
 
-	for (size_t i = 0; i < rep->witnesses.nr && !n; i++) {
-		struct note *at = &rep->witnesses.v[i];
-
-		if (at->severity == rec->severity && at->variant == like.variant &&
-		    same_but_numbers(at->text, rec->text))
-			n = at;
-	}
-	return note_add(&rep->witnesses, n, &like, index, e);
+	return note_add(&rep->witnesses, &like, index, e);
 }
 
 int model_add_rejected(struct report *rep, size_t index, struct err *e)
@@ -141,13 +205,9 @@ int model_add_rejected(struct report *rep, size_t index, struct err *e)
 				   .text = (char *)(uintptr_t)reason,
 				   .state = t->state,
 				   .variant = t->variant };
-	struct note *n = NULL;
 
-	for (size_t i = 0; i < rep->rejected.nr && !n; i++)
-		if (rep->rejected.v[i].state == t->state &&
-		    same_but_numbers(rep->rejected.v[i].text, reason))
-			n = &rep->rejected.v[i];
-	return note_add(&rep->rejected, n, &like, index, e);
+	rep->rejected.any_variant = true;
+	return note_add(&rep->rejected, &like, index, e);
 }
 
 /* Is there a record of the same kind and metric whose labels are @labels? */
@@ -395,7 +455,7 @@ static int add_record(struct report *rep, size_t index, const struct record_list
 
 	switch (rec->kind) {
 	case RECORD_SCALAR:
-		if (ends_with(rec->metric, ".missed") || ends_with(rec->metric, ".steal"))
+		if (model_health(rec->metric))
 			return is_first(l, rec) ? add_total(rep, index, l, rec, e) : 0;
 		return good && is_rate(rec) ? add_rate(rep, index, rec, e) : 0;
 	case RECORD_SERIES:
@@ -492,4 +552,13 @@ const char *model_scenario(const struct report *rep, unsigned int scenario)
 size_t model_good(const struct report *rep, unsigned int scenario, unsigned int variant)
 {
 	return rep->good[scenario * rep->plan->nr_variants + variant];
+}
+
+size_t model_trials(const struct report *rep, unsigned int variant)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rep->nr_trials; i++)
+		n += rep->trials[i].variant == variant;
+	return n;
 }

@@ -18,7 +18,9 @@ struct hist;
 /* A line of text and the trials it came from. */
 struct note {
 	char *metric;
-	char *text; /* the first one's, where lines that differ in numbers only were joined */
+	char *text; /* of trial @example, where lines that differ in numbers only were joined */
+	bool texts_differ;
+	size_t example;
 	enum severity severity;
 	enum trial_state state; /* of rejected trials */
 	size_t count;		/* how often it was said, over all trials */
@@ -30,9 +32,10 @@ struct note {
 struct note_list {
 	struct note *v;
 	size_t nr, size;
+	bool any_variant; /* joined over variants */
 };
 
-/* A health metric (missed wake-ups, steal) summed over the trials of each variant. */
+/* A health metric (model_health()) summed over the trials of each variant. */
 struct total_cell {
 	double sum, max;
 	size_t trials;
@@ -122,5 +125,9 @@ void model_release(struct report *rep);
 const char *model_variant(const struct report *rep, unsigned int variant);
 const char *model_scenario(const struct report *rep, unsigned int scenario);
 size_t model_good(const struct report *rep, unsigned int scenario, unsigned int variant);
+/* Trials of @variant, used or not. */
+size_t model_trials(const struct report *rep, unsigned int variant);
+/* "missed wake-ups" of "wakeup.missed": what is shown beside the verdict; else NULL. */
+const char *model_health(const char *metric);
 
 #endif

@@ -63,23 +63,13 @@ static void badge(struct buf *out, enum verdict_word w)
 		   verdict_word(w));
 }
 
-/* "+1.6%", or a dash where nothing was judged. */
-static void put_change(struct buf *out, const struct verdict *v)
-{
-	if (v->word == VERDICT_VETOED)
-		buf_puts(out, "\xe2\x80\x93");
-	else
-		format_change(out, v->change, v->high - v->low);
-}
-
-static void td_value(struct buf *out, double v, const char *unit)
+static void put_effect(const struct report *rep, const struct verdict *v, struct buf *out)
 {
 	_cleanup_(buf_release) struct buf b = {};
 
-	format_value(&b, v, unit);
-	buf_puts(out, "<td>");
+	format_effect(&b, rep, v);
+	/* a unit is whatever a load says */
 	svg_escape(out, buf_str(&b));
-	buf_puts(out, "</td>");
 }
 
 static void th_variants(const struct report *rep, struct buf *out, const char *suffix)
@@ -103,7 +93,7 @@ static void ergo_card(const struct report *rep, const struct verdict *v, struct 
 	buf_puts(out, "</h3>");
 	badge(out, v->word);
 	buf_puts(out, "</div><div class=\"big\">");
-	put_change(out, v);
+	put_effect(rep, v, out);
 	buf_puts(out, "</div><p>");
 	format_ergo(&text, rep, v);
 	if (text.len)
@@ -126,55 +116,122 @@ void section_ergo(const struct report *rep, struct buf *out)
 
 /* ---- verdicts ---- */
 
+/* A cell that names its column itself where a narrow page stacks the row. */
+static void td_named(struct buf *out, const char *name, const char *text)
+{
+	buf_printf(out, "<td data-name=\"%s\">", name);
+	svg_escape(out, text);
+	buf_puts(out, "</td>");
+}
+
+static void td_median(const struct report *rep, unsigned int variant, double v, const char *unit,
+		      struct buf *out)
+{
+	_cleanup_(buf_release) struct buf b = {};
+
+	format_value(&b, v, unit);
+	buf_puts(out, "<td data-name=\"median with ");
+	svg_escape(out, model_variant(rep, variant));
+	buf_puts(out, "\">");
+	svg_escape(out, buf_str(&b));
+	buf_puts(out, "</td>");
+}
+
+static bool is_judged(const struct verdict *v)
+{
+	return v->word != VERDICT_VETOED && isfinite(v->change);
+}
+
+/* Change, interval with its level, margin, blocks and p. */
+static void verdict_numbers(const struct report *rep, const struct verdict *v, struct buf *out)
+{
+	_cleanup_(buf_release) struct buf effect = {}, interval = {};
+	char text[48];
+
+	format_effect(&effect, rep, v);
+	td_named(out, "change", buf_str(&effect));
+	if (is_judged(v))
+		format_interval(&interval, rep, v);
+	if (is_judged(v) && isfinite(v->low) && isfinite(v->high))
+		buf_printf(&interval, " at %.3g%%", 100 * (1 - v->alpha));
+	td_named(out, "interval", interval.len ? buf_str(&interval) : "-");
+	snprintf(text, sizeof(text), "%.3g%%", 100 * rep->plan->metrics[v->query].margin);
+	td_named(out, "margin", v->scale == VERDICT_SCALE_UNIT ? "-" : text);
+	snprintf(text, sizeof(text), "%zu", v->blocks);
+	td_named(out, "blocks", text);
+	snprintf(text, sizeof(text), "%.3g", v->p);
+	td_named(out, "p", is_judged(v) && isfinite(v->p) ? text : "-");
+}
+
 static void verdict_row(const struct report *rep, const struct verdict *v, struct buf *out)
 {
 	const struct plan_metric *m = &rep->plan->metrics[v->query];
 
-	buf_puts(out, "<tr><th scope=\"row\">");
-	svg_escape(out, m->text);
-	buf_puts(out, "</th><td class=\"left\">");
-	page_variant(rep, v->variant, out);
-	buf_puts(out, "</td>");
-	td_value(out, v->baseline, m->unit);
-	td_value(out, v->value, m->unit);
-	buf_puts(out, "<td>");
-	put_change(out, v);
-	buf_puts(out, "</td><td>");
-	if (v->word == VERDICT_VETOED)
-		buf_puts(out, "\xe2\x80\x93");
-	else
-		format_interval(out, v);
-	buf_printf(out, "</td><td>%.3g%%</td><td>%zu</td><td>", 100 * m->margin, v->blocks);
-	if (v->word == VERDICT_VETOED)
-		buf_puts(out, "\xe2\x80\x93");
-	else
-		buf_printf(out, "%.3g", v->p);
-	buf_printf(out, "</td><td>%.3g%%</td><td class=\"left\">", 100 * (1 - v->alpha));
+	buf_puts(out, "<tr><td class=\"left\">");
 	badge(out, v->word);
-	buf_puts(out, "</td></tr>\n");
+	buf_puts(out, "</td><th scope=\"row\" class=\"text\">");
+	svg_escape(out, m->text);
+	buf_puts(out, "</th>");
+	if (rep->plan->nr_variants > 2) {
+		buf_puts(out, "<td class=\"left\" data-name=\"variant\">");
+		page_variant(rep, v->variant, out);
+		buf_puts(out, "</td>");
+	}
+	td_median(rep, 0, v->baseline, m->unit, out);
+	td_median(rep, v->variant, v->value, m->unit, out);
+	verdict_numbers(rep, v, out);
+	buf_puts(out, "</tr>\n");
+}
+
+static void verdict_head(const struct report *rep, struct buf *out)
+{
+	bool two = rep->plan->nr_variants == 2;
+
+	buf_puts(out, "<thead><tr><th scope=\"col\" class=\"left\">verdict</th>"
+		      "<th scope=\"col\" class=\"left\">metric</th>");
+	if (!two)
+		buf_puts(out, "<th scope=\"col\" class=\"left\">variant</th>");
+	buf_puts(out, "<th scope=\"col\">median with ");
+	page_variant(rep, 0, out);
+	buf_puts(out, "</th><th scope=\"col\">with ");
+	if (two)
+		page_variant(rep, 1, out);
+	else
+		buf_puts(out, "variant");
+	buf_puts(out, "</th><th scope=\"col\">change</th><th scope=\"col\">interval</th>"
+		      "<th scope=\"col\">margin</th><th scope=\"col\">blocks</th>"
+		      "<th scope=\"col\">p</th></tr></thead>");
+}
+
+static void verdict_scales(const struct report *rep, struct buf *out)
+{
+	for (int scale = VERDICT_SCALE_RATIO; scale <= VERDICT_SCALE_UNIT; scale++) {
+		_cleanup_(buf_release) struct buf b = {};
+
+		format_scale(&b, rep, (enum verdict_scale)scale, 0);
+		if (!b.len)
+			continue;
+		buf_puts(out, "<p class=\"hint after\">");
+		svg_escape(out, buf_str(&b));
+		buf_puts(out, "</p>\n");
+	}
 }
 
 void section_verdicts(const struct report *rep, struct buf *out)
 {
 	section(out, "verdicts", "Verdicts");
 	if (rep->nr_verdicts) {
-		buf_puts(out, "<div class=\"scroll\"><table><thead><tr>"
-			      "<th scope=\"col\" class=\"left\">metric</th>"
-			      "<th scope=\"col\" class=\"left\">variant</th>"
-			      "<th scope=\"col\">median of ");
-		page_variant(rep, 0, out);
-		buf_puts(out,
-			 "</th><th scope=\"col\">of variant</th><th scope=\"col\">change</th>"
-			 "<th scope=\"col\">interval</th><th scope=\"col\">margin</th>"
-			 "<th scope=\"col\">blocks</th><th scope=\"col\">p</th>"
-			 "<th scope=\"col\">level</th>"
-			 "<th scope=\"col\" class=\"left\">verdict</th></tr></thead><tbody>\n");
+		buf_puts(out, "<div class=\"scroll\"><table class=\"stack\">");
+		verdict_head(rep, out);
+		buf_puts(out, "<tbody>\n");
 		for (size_t i = 0; i < rep->nr_verdicts; i++)
 			verdict_row(rep, &rep->verdicts[i], out);
-		buf_puts(out, "</tbody></table></div>\n<figure class=\"wide\">\n"
+		buf_puts(out, "</tbody></table></div>\n");
+		verdict_scales(rep, out);
+		buf_puts(out, "<div class=\"figures\"><figure>\n"
 			      "<h4>Intervals against the margin</h4>\n");
 		figure_forest(rep, out);
-		buf_puts(out, "</figure>\n");
+		buf_puts(out, "</figure></div>\n");
 	}
 	section_end(out);
 }
@@ -188,15 +245,17 @@ static void total_cells(const struct report *rep, const struct total *t, struct 
 	for (unsigned int k = 0; k < rep->plan->nr_variants; k++) {
 		const struct total_cell *c = &t->cell[k];
 
+		buf_puts(out, "<td data-name=\"");
+		svg_escape(out, model_variant(rep, k));
 		if (!c->trials) {
-			buf_puts(out, "<td>not measured</td>");
+			buf_puts(out, "\">not measured</td>");
 			continue;
 		}
-		buf_puts(out, "<td>");
+		buf_puts(out, "\"><span>");
 		format_value(out, ratio ? c->sum / (double)c->trials : c->sum, t->unit);
-		buf_puts(out, " <span class=\"meta\">(worst trial ");
+		buf_puts(out, " <span class=\"meta\">(at most ");
 		format_value(out, c->max, t->unit);
-		buf_puts(out, ")</span></td>");
+		buf_puts(out, " in a trial)</span></span></td>");
 	}
 }
 
@@ -204,32 +263,49 @@ static void totals_table(const struct report *rep, struct buf *out)
 {
 	if (rep->totals.nr == 0)
 		return;
-	buf_puts(out, "<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"left\">"
-		      "over all trials</th>");
+	buf_puts(out, "<div class=\"scroll\"><table class=\"stack\"><thead><tr>"
+		      "<th scope=\"col\" class=\"left\">over all trials</th>");
 	th_variants(rep, out, "");
 	buf_puts(out, "</tr></thead><tbody>\n");
 	for (size_t i = 0; i < rep->totals.nr; i++) {
 		const struct total *t = &rep->totals.v[i];
 
 		buf_puts(out, "<tr><th scope=\"row\">");
+		buf_printf(out, "%s, %s <span class=\"meta\">", model_health(t->metric),
+			   strcmp(t->unit, "ratio") == 0 ? "mean" : "sum");
 		svg_escape(out, t->metric);
-		buf_puts(out, strcmp(t->unit, "ratio") == 0 ? ", mean</th>" : ", sum</th>");
+		buf_puts(out, "</span></th>");
 		total_cells(rep, t, out);
 		buf_puts(out, "</tr>\n");
 	}
 	buf_puts(out, "</tbody></table></div>\n");
 }
 
-static void note_item(const struct report *rep, const struct note *n, const char *word,
-		      struct buf *out)
+/* "after: 6 of 6 trials" of a witness, else "12 times in trials 1-12". */
+static void note_where(const struct report *rep, const struct note_list *l, const struct note *n,
+		       struct buf *out)
 {
-	buf_printf(out, "<li>%s <code>", word);
+	if (!l->any_variant) {
+		page_variant(rep, n->variant, out);
+		buf_printf(out, ": %zu of ", n->nr_trials);
+		format_count(out, model_trials(rep, n->variant), "trial");
+	} else {
+		if (n->count != n->nr_trials)
+			buf_printf(out, "%zu times in ", n->count);
+		format_trials(out, rep, n->trials, n->nr_trials);
+	}
+	if (n->texts_differ)
+		buf_printf(out, "; numbers of trial %u", rep->trials[n->example].position + 1);
+}
+
+static void note_item(const struct report *rep, const struct note_list *l, const struct note *n,
+		      const char *word, struct buf *out)
+{
+	buf_printf(out, "<li>%s <div><code>", word);
 	svg_escape(out, n->text);
 	buf_puts(out, "</code> <span class=\"meta\">");
-	if (n->count != n->nr_trials)
-		buf_printf(out, "%zu times in ", n->count);
-	format_trials(out, rep, n->trials, n->nr_trials);
-	buf_puts(out, "</span></li>\n");
+	note_where(rep, l, n, out);
+	buf_puts(out, "</span></div></li>\n");
 }
 
 static void notes(const struct report *rep, const struct note_list *l, const char *heading,
@@ -252,7 +328,7 @@ static void notes(const struct report *rep, const struct note_list *l, const cha
 			word = "<span class=\"word undecided\">! warning</span>";
 		else
 			word = "<span class=\"word ok\">witness</span>";
-		note_item(rep, n, word, out);
+		note_item(rep, l, n, word, out);
 	}
 	if (l->nr > most)
 		buf_printf(out, "<li>and %zu more</li>\n", l->nr - most);
@@ -264,8 +340,8 @@ void section_beside(const struct report *rep, struct buf *out)
 	section(out, "beside", "Beside the verdict");
 	totals_table(rep, out);
 	notes(rep, &rep->rejected, "Trials that could not be used", out);
-	notes(rep, &rep->warnings, "Warnings during trials", out);
 	notes(rep, &rep->witnesses, "Witnesses: did the setting have an effect?", out);
+	notes(rep, &rep->warnings, "Warnings during trials", out);
 	if (!rep->totals.nr && !rep->rejected.nr && !rep->warnings.nr && !rep->witnesses.nr)
 		hint(out, "Nothing: no missed wake-ups or steal were measured, no warnings.");
 	section_end(out);
@@ -323,46 +399,53 @@ static size_t figures_over_time(const struct report *rep, bool latency, struct b
 void section_throughput(const struct report *rep, struct buf *out)
 {
 	section(out, "throughput", "Throughput over time");
-	hint(out,
-	     "Each thin line is one trial. Lines of a variant that drift or split into groups "
-	     "say that its trials were not alike; faint lines were vetoed. The vertical axis need "
-	     "not begin at zero.");
+	hint(out, "Each thin line is one trial. Lines of a variant that drift or split into groups "
+		  "say that its trials were not alike; faint lines were vetoed.");
 	if (figures_over_time(rep, false, out) == 0)
 		hint(out, "No throughput was measured.");
 	section_end(out);
 }
 
+static const struct {
+	const char *name;
+	double fraction;
+} quantiles[] = {
+	{ "p50", 0.5 },	    { "p90", 0.9 },	  { "p99", 0.99 },
+	{ "p99.9", 0.999 }, { "p99.99", 0.9999 }, { "max of n", 1 },
+};
+
 static void dist_row(const struct report *rep, const struct dist *d, unsigned int k,
 		     struct buf *out)
 {
-	static const double fractions[] = { 0.5, 0.9, 0.99, 0.999, 0.9999, 1 };
 	const struct hist *h = d->hist[k];
 
 	buf_puts(out, "<tr><th scope=\"row\">");
 	page_variant(rep, k, out);
-	buf_printf(out, "</th><td>%" PRIu64 "</td>", h->total);
-	for (size_t i = 0; i < ARRAY_SIZE(fractions); i++) {
+	buf_printf(out, "</th><td data-name=\"n\">%" PRIu64 "</td>", h->total);
+	for (size_t i = 0; i < ARRAY_SIZE(quantiles); i++) {
+		double q = quantiles[i].fraction;
+		_cleanup_(buf_release) struct buf b = {};
 		uint64_t ns = 0;
 
 		/* a quantile that rests on no sample but the maximum says nothing of its own */
-		if (hist_quantile(h, fractions[i], &ns) < 0 ||
-		    (fractions[i] < 1 && (1 - fractions[i]) * (double)h->total < 1))
-			buf_puts(out, "<td>\xe2\x80\x93</td>");
+		if (hist_quantile(h, q, &ns) < 0 || (q < 1 && (1 - q) * (double)h->total < 1))
+			buf_puts(&b, "-");
 		else
-			td_value(out, (double)ns, "ns");
+			format_value(&b, (double)ns, "ns");
+		td_named(out, quantiles[i].name, buf_str(&b));
 	}
 	buf_puts(out, "</tr>\n");
 }
 
 static void dist_table(const struct report *rep, const struct dist *d, struct buf *out)
 {
-	buf_puts(out, "<div class=\"scroll\" style=\"margin:12px 0 22px\"><table><caption>All good "
-		      "trials and CPUs together. A maximum grows with its n.</caption><thead><tr>"
-		      "<th scope=\"col\" class=\"left\">variant</th><th scope=\"col\">n</th>"
-		      "<th scope=\"col\">p50</th><th scope=\"col\">p90</th>"
-		      "<th scope=\"col\">p99</th><th scope=\"col\">p99.9</th>"
-		      "<th scope=\"col\">p99.99</th><th scope=\"col\">max of n</th></tr></thead>"
-		      "<tbody>\n");
+	buf_puts(out, "<div class=\"scroll\" style=\"margin:12px 0 22px\"><table class=\"stack\">"
+		      "<caption>All good trials and CPUs together. A maximum grows with its n."
+		      "</caption><thead><tr><th scope=\"col\" class=\"left\">variant</th>"
+		      "<th scope=\"col\">n</th>");
+	for (size_t i = 0; i < ARRAY_SIZE(quantiles); i++)
+		buf_printf(out, "<th scope=\"col\">%s</th>", quantiles[i].name);
+	buf_puts(out, "</tr></thead><tbody>\n");
 	for (unsigned int k = 0; k < rep->plan->nr_variants; k++)
 		dist_row(rep, d, k, out);
 	buf_puts(out, "</tbody></table></div>\n");

@@ -92,24 +92,9 @@ static void table_print(struct buf *out, const struct table *t, bool last_left)
 static void cell_name(struct table *t, const char *name, size_t most)
 {
 	_cleanup_(buf_release) struct buf clean = {}, cut = {};
-	const char *p;
-	size_t used = 0;
 
 	text_printable(&clean, name, strlen(name));
-	if (format_columns(buf_str(&clean)) <= most) {
-		cell(t, 0, name);
-		return;
-	}
-	for (p = buf_str(&clean); *p && used + 5 <= most;) {
-		size_t n = 1;
-
-		while ((p[n] & 0xc0) == 0x80)
-			n++;
-		buf_add(&cut, p, n);
-		used += n > 2 ? 2 : 1;
-		p += n;
-	}
-	buf_puts(&cut, "...");
+	format_cut(&cut, buf_str(&clean), most);
 	cell(t, 0, buf_str(&cut));
 }
 
@@ -164,13 +149,24 @@ static void verdict_cells(const struct report *rep, struct table *t, const struc
 	cell_name(t, m->text, FORMAT_COLUMNS - 2);
 	cell_value(t, 1, v->baseline, m->unit);
 	cell_value(t, 2, v->value, m->unit);
-	format_change(&b, v->change, v->high - v->low);
-	cell(t, 3, v->word == VERDICT_VETOED ? "-" : buf_str(&b));
+	format_effect(&b, rep, v);
+	cell(t, 3, buf_str(&b));
 	buf_reset(&b);
-	format_interval(&b, v);
+	format_interval(&b, rep, v);
 	cell(t, 4, v->word == VERDICT_VETOED ? "-" : buf_str(&b));
 	cell_count(t, 5, v->blocks);
 	cell(t, 6, verdict_word(v->word));
+}
+
+static void text_scales(const struct report *rep, unsigned int variant, struct buf *out)
+{
+	for (int scale = VERDICT_SCALE_RATIO; scale <= VERDICT_SCALE_UNIT; scale++) {
+		_cleanup_(buf_release) struct buf b = {};
+
+		format_scale(&b, rep, (enum verdict_scale)scale, variant);
+		if (b.len)
+			format_wrap(out, "  ", 4, buf_str(&b));
+	}
 }
 
 static void text_verdicts(const struct report *rep, struct buf *out)
@@ -198,6 +194,7 @@ static void text_verdicts(const struct report *rep, struct buf *out)
 		}
 		if (any) {
 			table_print(out, &t, true);
+			text_scales(rep, variant, out);
 			buf_putc(out, '\n');
 		}
 	}
@@ -210,7 +207,7 @@ static void text_totals(const struct report *rep, struct buf *out)
 		bool ratio = strcmp(t->unit, "ratio") == 0;
 		_cleanup_(buf_release) struct buf b = {};
 
-		buf_printf(&b, "%s: ", t->metric);
+		buf_printf(&b, "%s (%s): ", model_health(t->metric), t->metric);
 		for (unsigned int k = 0; k < rep->plan->nr_variants; k++) {
 			const struct total_cell *c = &t->cell[k];
 
@@ -229,45 +226,66 @@ static void text_totals(const struct report *rep, struct buf *out)
 	}
 }
 
-static const char *severity_word(const struct note *n)
+/* Lists longer than this go on in the JSON. */
+#define NOTES_MAX 12
+
+static void text_more(const struct note_list *l, const char *noun, struct buf *out)
 {
-	return n->severity == SEVERITY_VETO ? "veto" : "warning";
+	_cleanup_(buf_release) struct buf b = {};
+
+	if (l->nr <= NOTES_MAX)
+		return;
+	buf_puts(&b, "and ");
+	format_count(&b, l->nr - NOTES_MAX, noun);
+	buf_puts(&b, ": irqlab report --json has them all");
+	format_wrap(out, "  ", 4, buf_str(&b));
 }
 
-static void text_notes(const struct report *rep, struct buf *out)
+static void text_warnings(const struct report *rep, struct buf *out)
 {
-	const size_t most = 12;
-
-	for (size_t i = 0; i < rep->warnings.nr && i < most; i++) {
+	for (size_t i = 0; i < rep->warnings.nr && i < NOTES_MAX; i++) {
 		const struct note *n = &rep->warnings.v[i];
 		_cleanup_(buf_release) struct buf b = {};
 
-		buf_printf(&b, "%s, %zu x in ", severity_word(n), n->count);
+		buf_printf(&b, "%s, %zu x in ", n->severity == SEVERITY_VETO ? "veto" : "warning",
+			   n->count);
 		format_trials(&b, rep, n->trials, n->nr_trials);
-		buf_printf(&b, ": %s", n->text);
+		buf_printf(&b, "%s: %s", n->texts_differ ? ", such as" : "", n->text);
 		format_wrap(out, "  ", 4, buf_str(&b));
 	}
-	if (rep->warnings.nr > most)
-		buf_printf(out, "  and %zu other warnings: irqlab show has them all\n",
-			   rep->warnings.nr - most);
-	for (size_t i = 0; i < rep->rejected.nr; i++) {
+	text_more(&rep->warnings, "other warning", out);
+}
+
+static void text_rejected(const struct report *rep, struct buf *out)
+{
+	for (size_t i = 0; i < rep->rejected.nr && i < NOTES_MAX; i++) {
 		const struct note *n = &rep->rejected.v[i];
 		_cleanup_(buf_release) struct buf b = {};
 
 		buf_printf(&b, "%s: ", n->state == TRIAL_FAILED ? "failed" : "vetoed");
 		format_trials(&b, rep, n->trials, n->nr_trials);
-		buf_printf(&b, ": %s", n->text);
+		buf_printf(&b, "%s: %s", n->texts_differ ? ", such as" : "", n->text);
 		format_wrap(out, "  ", 4, buf_str(&b));
 	}
-	for (size_t i = 0; i < rep->witnesses.nr && i < most; i++) {
+	text_more(&rep->rejected, "other reason", out);
+}
+
+static void text_witnesses(const struct report *rep, struct buf *out)
+{
+	for (size_t i = 0; i < rep->witnesses.nr && i < NOTES_MAX; i++) {
 		const struct note *n = &rep->witnesses.v[i];
 		_cleanup_(buf_release) struct buf b = {};
 
-		buf_printf(&b, "witness, %s, ", model_variant(rep, n->variant));
-		format_count(&b, n->nr_trials, "trial");
-		buf_printf(&b, ": %s", n->text);
+		buf_printf(&b, "witness: %s: %s (%zu of ", model_variant(rep, n->variant), n->text,
+			   n->nr_trials);
+		format_count(&b, model_trials(rep, n->variant), "trial");
+		if (n->texts_differ)
+			buf_printf(&b, "; numbers of trial %u",
+				   rep->trials[n->example].position + 1);
+		buf_putc(&b, ')');
 		format_wrap(out, "  ", 4, buf_str(&b));
 	}
+	text_more(&rep->witnesses, "other witness line", out);
 }
 
 static void text_beside(const struct report *rep, struct buf *out)
@@ -277,7 +295,9 @@ static void text_beside(const struct report *rep, struct buf *out)
 	buf_puts(out, "beside it:\n");
 	before = out->len;
 	text_totals(rep, out);
-	text_notes(rep, out);
+	text_rejected(rep, out);
+	text_witnesses(rep, out);
+	text_warnings(rep, out);
 	if (out->len == before)
 		buf_puts(out,
 			 "  nothing: no missed wake-ups or steal were measured, no warnings\n");

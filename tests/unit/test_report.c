@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "test.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -41,6 +42,10 @@ static struct plan_metric metrics[] = {
 	METRIC("tcp.retransmits", "flat-out", BETTER_LOWER, "count", 0.10),
 	METRIC("wakeup.max", "net", BETTER_LOWER, "ns", 0.20),
 	METRIC("cpu.softirq", "flat-out", BETTER_LOWER, "ratio", 0.05),
+	METRIC("wakeup.drift", "net", BETTER_LOWER, "ns", 0.05),
+	METRIC("tcp.late", "net", BETTER_LOWER, "ns", 0.05),
+	METRIC("tcp.drops", "net", BETTER_LOWER, "count", 0.05),
+	METRIC("tcp.lost-share", "net", BETTER_LOWER, "ratio", 0.05),
 };
 
 static const char plan_text[] = "name: NAPI poll in its own thread " HOSTILE "\n"
@@ -134,6 +139,51 @@ static const struct verdict verdicts[] = {
 	  .low = -0.021,
 	  .high = 0.0044,
 	  .p = 0.46,
+	  .alpha = 0.05 },
+	/* some values are negative, so there is no ratio */
+	{ .query = 5,
+	  .variant = 1,
+	  .word = VERDICT_BETTER,
+	  .scale = VERDICT_SCALE_MEDIAN,
+	  .blocks = 8,
+	  .baseline = 400,
+	  .value = -80,
+	  .change = -1.2,
+	  .low = -1.31,
+	  .high = -1.12,
+	  .p = 0.0078125,
+	  .alpha = 0.05 },
+	/* the baseline's median is 0, so there is nothing to be relative to */
+	{ .query = 6,
+	  .variant = 1,
+	  .word = VERDICT_WORSE,
+	  .scale = VERDICT_SCALE_UNIT,
+	  .blocks = 8,
+	  .baseline = 0,
+	  .value = 12300,
+	  .change = 12300,
+	  .low = 9870,
+	  .high = 15100,
+	  .p = 0.0078125,
+	  .alpha = 0.05 },
+	{ .query = 7,
+	  .variant = 1,
+	  .word = VERDICT_UNDECIDED,
+	  .scale = VERDICT_SCALE_UNIT,
+	  .blocks = 8,
+	  .baseline = 0,
+	  .value = 2,
+	  .change = 2,
+	  .low = -1,
+	  .high = 5.5,
+	  .p = 0.2,
+	  .alpha = 0.05 },
+	{ .query = 8,
+	  .variant = 1,
+	  .word = VERDICT_SAME,
+	  .scale = VERDICT_SCALE_UNIT,
+	  .blocks = 8,
+	  .p = 1,
 	  .alpha = 0.05 },
 };
 
@@ -287,6 +337,7 @@ static void add_trial(struct fixture *f, struct trial_info *t, uint64_t *rng)
 	add_throughput(&l, t, rng);
 	add_wakeups(&l, t, rng);
 	add_interrupts(&l, t, rng);
+	scalar(&l, "kmsg.warnings", "count", "", t->block % 3 == 1);
 	scalar(&l, "cpu.steal", "ratio", "", 0.001 * (1 + t->variant) * t->block);
 	if (t->block % 3 == 1)
 		event(&l, "kmsg", SEVERITY_WARN, 1200000000,
@@ -302,6 +353,17 @@ static void add_trial(struct fixture *f, struct trial_info *t, uint64_t *rng)
 			"netdev dut0.threaded: run time of napi/dut0-* moved by %u us, NET_RX by %u",
 			run_us, 20000 + (unsigned int)rng_below(rng, 900));
 		event(&l, "variant", SEVERITY_NOTE, 5000000000, text);
+	}
+	/* the same but for its numbers: one row; of other names or another probe: another */
+	if (t->block >= 6) {
+		snprintf(text, sizeof(text), "%u wake-ups of 2002 were skipped (%.2g %%)",
+			 10 + t->position * 7 % 8, 0.5 * (1 + t->position * 7 % 8));
+		event(&l, "wakeup", SEVERITY_WARN, 0, text);
+	}
+	if (t->block == 7 && t->variant == 0) {
+		event(&l, "wakeup-low", SEVERITY_WARN, 0, "3 wake-ups of 2002 were skipped (1 %)");
+		event(&l, "wakeup", SEVERITY_WARN, 0, "p99 was left out");
+		event(&l, "wakeup", SEVERITY_WARN, 0, "p999 was left out");
 	}
 	if (t->state == TRIAL_VETOED)
 		event(&l, "witness.netdev", SEVERITY_VETO, 5000000000, t->reason);
@@ -383,6 +445,24 @@ static int set_up(void **state)
 	static struct fixture f;
 
 	fixture_open(&f, BLOCKS);
+	*state = &f;
+	return 0;
+}
+
+static int set_up_hundred(void **state)
+{
+	static struct fixture f;
+
+	fixture_open(&f, 25);
+	*state = &f;
+	return 0;
+}
+
+static int set_up_empty(void **state)
+{
+	static struct fixture f;
+
+	fixture_open(&f, 0);
 	*state = &f;
 	return 0;
 }
@@ -545,6 +625,10 @@ static void json_says_what_the_verdicts_say(void **state)
 		assert_true(number(v, "p") == w->p && number(v, "alpha") == w->alpha);
 		assert_true(number(v, "more_blocks") == w->more_blocks);
 		assert_true(number(v, "margin") == metrics[i].margin);
+		assert_string_equal(string(v, "scale"), w->scale == VERDICT_SCALE_RATIO ? "ratio"
+							: w->scale == VERDICT_SCALE_UNIT
+								? "unit"
+								: "median");
 	}
 	list = json_object_object_get(o, "trials");
 	assert_int_equal(json_object_array_length(list), 4 * BLOCKS);
@@ -564,13 +648,15 @@ static void health_is_counted_once(void **state)
 	o = json_tokener_parse(buf_str(&out));
 	health = json_object_object_get(o, "health");
 	totals = json_object_object_get(health, "totals");
-	assert_int_equal(json_object_array_length(totals), 4);
+	assert_int_equal(json_object_array_length(totals), 6);
 	/* the trial's total, not the total and the CPUs again */
 	assert_near(number(json_object_array_get_idx(totals, 0), "sum"), 17 * 2 * BLOCKS, 0);
 	assert_near(number(json_object_array_get_idx(totals, 1), "sum"), 3 * 2 * BLOCKS, 0);
-	assert_near(number(json_object_array_get_idx(totals, 3), "max"), 0.014, 1e-12);
+	assert_near(number(json_object_array_get_idx(totals, 5), "max"), 0.014, 1e-12);
+	/* kernel lines that irqlab knows, also of a trial that was not used */
+	assert_near(number(json_object_array_get_idx(totals, 2), "sum"), 2 * 3, 0);
+	assert_near(number(json_object_array_get_idx(totals, 3), "sum"), 2 * 3, 0);
 	warnings = json_object_object_get(health, "warnings");
-	assert_int_equal(json_object_array_length(warnings), 2);
 	assert_near(number(json_object_array_get_idx(warnings, 0), "count"), 4 * 3, 0);
 	/* two CPUs of 20000 wake-ups; one trial of net/after was vetoed */
 	latency = json_object_object_get(o, "latency");
@@ -582,6 +668,134 @@ static void health_is_counted_once(void **state)
 		assert_near(number(l, "n"), 40000.0 * (lost ? BLOCKS - 1 : BLOCKS), 0);
 	}
 	json_object_put(o);
+}
+
+/* The entry of health.@list whose text is @text. */
+static struct json_object *note_of(struct json_object *report, const char *list, const char *text)
+{
+	struct json_object *l =
+		json_object_object_get(json_object_object_get(report, "health"), list);
+
+	for (size_t i = 0; i < json_object_array_length(l); i++)
+		if (strcmp(string(json_object_array_get_idx(l, i), "text"), text) == 0)
+			return json_object_array_get_idx(l, i);
+	fail_msg("no %s \"%s\" in %s", list, text, json_object_to_json_string(l));
+	return NULL;
+}
+
+static void assert_note(struct json_object *n, const char *metric, size_t count, size_t trials,
+			bool differ)
+{
+	assert_string_equal(string(n, "metric"), metric);
+	assert_near(number(n, "count"), (double)count, 0);
+	assert_int_equal(json_object_array_length(json_object_object_get(n, "trials")), trials);
+	assert_int_equal(json_object_get_boolean(json_object_object_get(n, "texts_differ")),
+			 differ);
+}
+
+static void lines_that_differ_in_numbers_are_one_row(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_(buf_release) struct buf out = {};
+	struct json_object *o, *n;
+	struct err e = {};
+
+	assert_int_equal(report_json(f->rep, &out, &e), 0);
+	o = json_tokener_parse(buf_str(&out));
+	/* the worst of the eight */
+	n = note_of(o, "warnings", "17 wake-ups of 2002 were skipped (4 %)");
+	assert_note(n, "wakeup", 8, 8, true);
+	n = note_of(o, "warnings", "3 wake-ups of 2002 were skipped (1 %)");
+	assert_note(n, "wakeup-low", 2, 2, false);
+	assert_note(note_of(o, "warnings", "p99 was left out"), "wakeup", 2, 2, false);
+	assert_note(note_of(o, "warnings", "p999 was left out"), "wakeup", 2, 2, false);
+	n = json_object_object_get(json_object_object_get(o, "health"), "warnings");
+	assert_int_equal(json_object_array_length(n), 6);
+	n = json_object_object_get(json_object_object_get(o, "health"), "witnesses");
+	assert_int_equal(json_object_array_length(n), 1);
+	assert_note(json_object_array_get_idx(n, 0), "variant", 2 * BLOCKS, 2 * BLOCKS, true);
+	assert_string_equal(string(json_object_array_get_idx(n, 0), "variant"), "after");
+	n = note_of(o, "rejected", "peer " HOSTILE " closed the connection");
+	assert_string_equal(string(n, "state"), "failed");
+	json_object_put(o);
+}
+
+/* A page may say "nano"; a number is what follows something else than a letter. */
+static void assert_no_nan(const char *text)
+{
+	static const char *const words[] = { "nan", "inf" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		for (const char *p = text; (p = strcasestr(p, words[i])); p += 3)
+			if ((p == text || !isalpha((unsigned char)p[-1])) &&
+			    !isalpha((unsigned char)p[3]))
+				fail_msg("\"%.20s\"", p);
+}
+
+/* No pair of values: no median, change or interval, on any scale and under any word. */
+static void what_is_not_known_is_no_number(void **state)
+{
+	static const enum verdict_scale scales[] = { VERDICT_SCALE_RATIO, VERDICT_SCALE_MEDIAN,
+						     VERDICT_SCALE_UNIT };
+	const struct fixture *f = *state;
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(scales); i++) {
+		const struct verdict none = { .variant = 1,
+					      .word = i % 2 ? VERDICT_VETOED : VERDICT_UNDECIDED,
+					      .scale = scales[i / 2],
+					      .lost = BLOCKS,
+					      .baseline = (double)NAN,
+					      .value = (double)NAN,
+					      .change = (double)NAN,
+					      .low = (double)-INFINITY,
+					      .high = (double)INFINITY,
+					      .p = (double)NAN,
+					      .alpha = 0.05,
+					      .more_blocks = 6 };
+		const struct report_basis one = { &plan, &none, 1 };
+		_cleanup_(report_freep) struct report *rep = NULL;
+		_cleanup_(buf_release) struct buf text = {}, html = {}, json = {};
+		struct json_object *o, *v;
+		struct err e = {};
+
+		assert_int_equal(report_build(&rep, f->store, f->run, &one, &e), 0);
+		assert_int_equal(report_text(rep, &text, &e), 0);
+		assert_int_equal(report_html(rep, &html, &e), 0);
+		assert_int_equal(report_json(rep, &json, &e), 0);
+		assert_no_nan(buf_str(&text));
+		assert_no_nan(buf_str(&html));
+		o = json_tokener_parse(buf_str(&json));
+		v = json_object_array_get_idx(json_object_object_get(o, "verdicts"), 0);
+		assert_null(json_object_object_get(v, "baseline_median"));
+		assert_null(json_object_object_get(v, "change"));
+		assert_null(json_object_object_get(v, "high"));
+		json_object_put(o);
+	}
+}
+
+static void a_difference_says_of_what(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_(buf_release) struct buf text = {}, html = {};
+	struct err e = {};
+
+	assert_int_equal(report_text(f->rep, &text, &e), 0);
+	unwrap(&text);
+	assert_contains(buf_str(&text),
+			"wakeup.drift@net is lower than with \"before\" by 120.0% of "
+			"the median there (95% interval [-131.0, -112.0]%");
+	assert_contains(buf_str(&text),
+			"tcp.late@net is higher than with \"before\" by 12.3 us (95% "
+			"interval [+9.87, +15.1] us");
+	assert_contains(buf_str(&text), "measured +2, 95% interval [-1, +5.50].");
+	assert_contains(buf_str(&text), "tcp.lost-share@net is the same as with \"before\" (95% "
+					"interval [0, 0]% points, 8 blocks).");
+	assert_int_equal(report_html(f->rep, &html, &e), 0);
+	assert_contains(buf_str(&html), "<td data-name=\"change\">+12.3 us</td>");
+	assert_contains(buf_str(&html), "<td data-name=\"interval\">[+9.87, +15.1] us at 95%</td>");
+	assert_contains(buf_str(&html), "<td data-name=\"change\">-120.0%*</td>");
+	assert_contains(buf_str(&html), "in percent of the median with &quot;before&quot;");
+	assert_contains(buf_str(&html), "to which no margin applies");
 }
 
 /* Every tag is closed in order; void elements and self-closed ones aside. Returns the number. */
@@ -666,34 +880,30 @@ static void page_is_whole_and_loads_nothing(void **state)
 
 static void a_hundred_trials_stay_light(void **state)
 {
+	const struct fixture *f = *state;
 	_cleanup_(buf_release) struct buf out = {};
-	struct fixture f;
 	struct err e = {};
 
-	fixture_open(&f, 25);
-	assert_int_equal(report_html(f.rep, &out, &e), 0);
+	assert_int_equal(report_html(f->rep, &out, &e), 0);
 	assert_true(out.len < 1500000);
 	assert_balanced(buf_str(&out));
-	fixture_close(&f);
 }
 
 static void an_empty_run_has_a_report(void **state)
 {
 	_cleanup_(buf_release) struct buf text = {}, html = {}, json = {};
+	const struct fixture *f = *state;
 	struct json_object *o;
-	struct fixture f;
 	struct err e = {};
 
-	fixture_open(&f, 0);
-	assert_int_equal(report_text(f.rep, &text, &e), 0);
-	assert_int_equal(report_html(f.rep, &html, &e), 0);
-	assert_int_equal(report_json(f.rep, &json, &e), 0);
+	assert_int_equal(report_text(f->rep, &text, &e), 0);
+	assert_int_equal(report_html(f->rep, &html, &e), 0);
+	assert_int_equal(report_json(f->rep, &json, &e), 0);
 	assert_fits(buf_str(&text));
 	assert_balanced(buf_str(&html));
 	o = json_tokener_parse(buf_str(&json));
 	assert_non_null(o);
 	json_object_put(o);
-	fixture_close(&f);
 }
 
 static void numbers_have_three_digits_and_their_unit(void **state)
@@ -801,8 +1011,12 @@ int main(void)
 		cmocka_unit_test(json_says_what_the_verdicts_say),
 		cmocka_unit_test(health_is_counted_once),
 		cmocka_unit_test(page_is_whole_and_loads_nothing),
-		cmocka_unit_test(a_hundred_trials_stay_light),
-		cmocka_unit_test(an_empty_run_has_a_report),
+		cmocka_unit_test(lines_that_differ_in_numbers_are_one_row),
+		cmocka_unit_test(what_is_not_known_is_no_number),
+		cmocka_unit_test(a_difference_says_of_what),
+		cmocka_unit_test_setup_teardown(a_hundred_trials_stay_light, set_up_hundred,
+						tear_down),
+		cmocka_unit_test_setup_teardown(an_empty_run_has_a_report, set_up_empty, tear_down),
 		cmocka_unit_test(numbers_have_three_digits_and_their_unit),
 		cmocka_unit_test(a_stored_plan_that_is_no_plan_is_named),
 		cmocka_unit_test(gathering_judges_the_stored_trials),
