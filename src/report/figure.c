@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "report/format.h"
 #include "report/model.h"
 #include "report/page.h"
@@ -21,25 +22,33 @@
 /* Columns of a histogram per decade: a bin is a fifth wider than the one before. */
 #define BINS_PER_DECADE 12
 
+/*
+ * All figures have one width, so that the page can give their text one size.  The margins hold the
+ * text where the page is narrowest and the text, beside the figure, largest.
+ */
 static struct svg figure(struct buf *out)
 {
 	return (struct svg){ .out = out,
 			     .width = 560,
-			     .height = 330,
-			     .left = 58,
-			     .right = 14,
-			     .top = 32,
-			     .bottom = 46 };
+			     .height = 340,
+			     .left = 66,
+			     .right = 18,
+			     .top = 38,
+			     .bottom = 52 };
 }
 
 /* ---- the verdicts against their margins ---- */
 
-#define ROW_HEIGHT 52.0
+#define ROW_HEIGHT 60.0
+#define BEYOND_LENGTH 26.0
+/* Characters of a name beside the longest word where the text is largest (page_style). */
+#define NAME_MAX_CHARS 41
 
 /* One verdict's values in multiples of its margin, signed so that more is better. */
 struct forest_row {
 	double low, mid, high;
-	bool bounded;
+	bool shown;   /* has a place on an axis of margins */
+	bool bounded; /* has both ends */
 };
 
 static struct forest_row forest_row(const struct report *rep, const struct verdict *v)
@@ -47,10 +56,12 @@ static struct forest_row forest_row(const struct report *rep, const struct verdi
 	const struct plan_metric *m = &rep->plan->metrics[v->query];
 	double unit = m->margin > 0 ? m->margin : 0.01;
 	struct forest_row row = { v->low / unit, v->change / unit, v->high / unit,
+				  v->word != VERDICT_VETOED && isfinite(v->change) &&
+					  v->scale != VERDICT_SCALE_UNIT,
 				  isfinite(v->low) && isfinite(v->high) };
 
 	if (m->better == BETTER_LOWER)
-		row = (struct forest_row){ -row.high, -row.mid, -row.low, row.bounded };
+		row = (struct forest_row){ -row.high, -row.mid, -row.low, row.shown, row.bounded };
 	return row;
 }
 
@@ -61,7 +72,7 @@ static double forest_reach(const struct report *rep)
 	for (size_t i = 0; i < rep->nr_verdicts; i++) {
 		struct forest_row row = forest_row(rep, &rep->verdicts[i]);
 
-		if (row.bounded && rep->verdicts[i].word != VERDICT_VETOED)
+		if (row.bounded && row.shown)
 			reach = fmax(reach, fmax(fabs(row.low), fabs(row.high)));
 	}
 	/* beyond, an arrow says that it goes on; else one wild interval hides all others */
@@ -78,43 +89,91 @@ static void whisker(struct svg *s, double px, double py, bool beyond, int way)
 		buf_printf(s->out, "<path class=\"whisker\" d=\"M%.1f %.1fv12\"/>", px, py - 6);
 }
 
+/* The metric and its margin, cut where it would meet the word at the line's end. */
 static void forest_label(const struct report *rep, const struct verdict *v, struct buf *out)
 {
 	const struct plan_metric *m = &rep->plan->metrics[v->query];
+	_cleanup_(buf_release) struct buf name = {}, clean = {};
+	char margin[32] = "";
+	size_t most;
 
-	buf_puts(out, m->text);
+	if (v->scale != VERDICT_SCALE_UNIT)
+		snprintf(margin, sizeof(margin), " \xc2\xb1%.3g%%", 100 * m->margin);
+	buf_puts(&name, m->text);
 	if (rep->plan->nr_variants > 2)
-		buf_printf(out, ", %s", model_variant(rep, v->variant));
-	buf_printf(out, "  (margin %.3g%%)", 100 * m->margin);
+		buf_printf(&name, ", %s", model_variant(rep, v->variant));
+	text_printable(&clean, buf_str(&name), name.len);
+	most = NAME_MAX_CHARS - strlen(margin);
+	format_cut(out, buf_str(&clean), most);
+	buf_puts(out, margin);
+	out->failed |= clean.failed;
+}
+
+/* What stands where an interval has no place on the axis. */
+static void forest_beside(const struct report *rep, struct svg *s, const struct verdict *v,
+			  double py)
+{
+	_cleanup_(buf_release) struct buf b = {};
+
+	if (v->word == VERDICT_VETOED || !isfinite(v->change)) {
+		buf_puts(&b, "not judged");
+	} else {
+		format_effect(&b, rep, v);
+		buf_puts(&b, " ");
+		format_interval(&b, rep, v);
+		buf_puts(&b, ", no margin applies");
+	}
+	svg_text(s, "tick", "start", 4, py + 5, buf_str(&b));
 }
 
 static void forest_draw(const struct report *rep, struct svg *s, const struct verdict *v, double y)
 {
-	_cleanup_(buf_release) struct buf label = {}, change = {};
+	_cleanup_(buf_release) struct buf label = {};
 	struct forest_row row = forest_row(rep, v);
-	double x0, x1, py = y + 33;
+	double x0, x1, mid, py = y + 40;
 
 	if (v != rep->verdicts)
 		buf_printf(s->out, "<path class=\"grid\" d=\"M4 %.1fH%.1f\"/>", y - 1,
 			   s->width - 4);
 	forest_label(rep, v, &label);
-	svg_text(s, "name", "start", 4, y + 15, buf_str(&label));
-	if (v->word == VERDICT_VETOED)
-		buf_puts(&change, verdict_word(v->word));
-	else
-		format_change(&change, v->change, v->high - v->low);
-	if (v->word != VERDICT_VETOED)
-		buf_printf(&change, "  %s", verdict_word(v->word));
-	svg_text(s, "name", "end", s->width - 4, y + 15, buf_str(&change));
-	if (v->word == VERDICT_VETOED)
+	svg_text(s, "name", "start", 4, y + 20, buf_str(&label));
+	svg_text(s, "name", "end", s->width - 4, y + 20, verdict_word(v->word));
+	if (!row.shown) {
+		forest_beside(rep, s, v, py);
 		return;
+	}
 	x0 = row.bounded ? svg_x(s, row.low) : s->left;
 	x1 = row.bounded ? svg_x(s, row.high) : s->width - s->right;
+	mid = svg_x(s, row.mid);
+	/* wholly beyond the axis: an arrow from a marker inside it */
+	if (row.low >= s->x.hi)
+		x0 = mid = s->width - s->right - BEYOND_LENGTH;
+	else if (row.high <= s->x.lo)
+		x1 = mid = s->left + BEYOND_LENGTH;
 	buf_printf(s->out, "<path class=\"whisker\" d=\"M%.1f %.1fH%.1f\"/>", x0, py, x1);
 	whisker(s, x0, py, !row.bounded || row.low < s->x.lo, -1);
 	whisker(s, x1, py, !row.bounded || row.high > s->x.hi, 1);
-	svg_marker(s, v->variant, svg_x(s, row.mid), py, 6);
+	svg_marker(s, v->variant, mid, py, 6);
 	buf_putc(s->out, '\n');
+}
+
+static void forest_axis(struct svg *s, int reach)
+{
+	svg_band(s, "margin", -1, 1);
+	buf_printf(s->out, "<path class=\"zero\" d=\"M%.1f %.1fV%.1f\"/>", svg_x(s, 0), s->top,
+		   s->height - s->bottom);
+	svg_text(s, "tick", "middle", svg_x(s, 0), s->top - 9, "inside the margin");
+	svg_text(s, "tick", "start", 4, s->top - 9, "\xe2\x86\x90 worse");
+	svg_text(s, "tick", "end", s->width - 4, s->top - 9, "better \xe2\x86\x92");
+	for (int t = -reach; t <= reach; t++) {
+		char text[16];
+
+		if (reach > 4 && t % 2)
+			continue;
+		snprintf(text, sizeof(text), t ? "%+d" : "%d", t);
+		svg_text(s, "tick", "middle", svg_x(s, t), s->height - s->bottom + 20, text);
+	}
+	svg_text(s, "label", "middle", s->width / 2, s->height - 7, s->x.label);
 }
 
 void figure_forest(const struct report *rep, struct buf *out)
@@ -123,32 +182,14 @@ void figure_forest(const struct report *rep, struct buf *out)
 	double reach = forest_reach(rep);
 
 	s.left = s.right = 16;
-	s.width = 720;
-	s.top = 26;
 	s.height = s.top + s.bottom + ROW_HEIGHT * (double)rep->nr_verdicts + 6;
-	s.x = (struct svg_axis){ -reach, reach, false,
-				 "change in multiples of the metric's margin; more to the right "
-				 "is better" };
+	s.x = (struct svg_axis){ -reach, reach, false, "change in multiples of the margin" };
 	s.y = (struct svg_axis){ 0, 1, false, NULL };
 	svg_open(&s, "Intervals of the verdicts against the margin",
 		 "For each metric the estimated change and its interval, in multiples of the "
 		 "metric's margin. An interval inside the shaded band means same; one wholly to "
 		 "the right of zero better, to the left worse.");
-	svg_band(&s, "margin", -1, 1);
-	buf_printf(out, "<path class=\"zero\" d=\"M%.1f %.1fV%.1f\"/>", svg_x(&s, 0), s.top,
-		   s.height - s.bottom);
-	svg_text(&s, "tick", "middle", svg_x(&s, 0), s.top - 8, "inside the margin");
-	svg_text(&s, "tick", "start", s.left, s.top - 8, "\xe2\x86\x90 worse");
-	svg_text(&s, "tick", "end", s.width - s.right, s.top - 8, "better \xe2\x86\x92");
-	for (int t = -(int)reach; t <= (int)reach; t++) {
-		char text[16];
-
-		if (reach > 4 && t % 2)
-			continue;
-		snprintf(text, sizeof(text), t ? "%+d" : "%d", t);
-		svg_text(&s, "tick", "middle", svg_x(&s, t), s.height - s.bottom + 18, text);
-	}
-	svg_text(&s, "label", "middle", s.width / 2, s.height - 6, s.x.label);
+	forest_axis(&s, (int)reach);
 	for (size_t i = 0; i < rep->nr_verdicts; i++)
 		forest_draw(rep, &s, &rep->verdicts[i], s.top + 4 + ROW_HEIGHT * (double)i);
 	svg_close(&s);
@@ -208,12 +249,15 @@ struct extent {
 	double x0, x1, y0, y1;
 };
 
-static struct extent extent_of(const struct over_time *o)
+static struct extent extent_of(const struct report *rep, const struct over_time *o)
 {
 	struct extent m = { (double)INFINITY, (double)-INFINITY, (double)INFINITY,
 			    (double)-INFINITY };
 
 	for (size_t i = 0; i < o->nr; i++) {
+		/* the whole window, whenever its first and last point came */
+		m.x0 = fmin(m.x0, 0);
+		m.x1 = fmax(m.x1, (double)rep->trials[o->v[i].trial].window_ns / (double)NS_PER_S);
 		for (size_t k = 0; k < o->v[i].nr; k++) {
 			const struct point *p = &o->v[i].points[k];
 
@@ -279,7 +323,7 @@ static void dots_draw(const struct report *rep, struct svg *s, const struct over
 				continue;
 			drawn++;
 			svg_marker(s, style, svg_x(s, (double)p->t_ns / (double)NS_PER_S),
-				   svg_y(s, p->v / scale), 2.4);
+				   svg_y(s, p->v / scale), 3.2);
 		}
 	}
 }
@@ -294,7 +338,7 @@ void figure_over_time(const struct report *rep, size_t index, struct buf *out)
 {
 	const struct over_time *o = &rep->over_time.v[index];
 	_cleanup_(buf_release) struct buf title = {};
-	struct extent m = extent_of(o);
+	struct extent m = extent_of(rep, o);
 	struct svg s = figure(out);
 	bool dots = strcmp(o->unit, "ns") == 0;
 	size_t most = FIGURE_POINTS / o->nr;
@@ -309,9 +353,11 @@ void figure_over_time(const struct report *rep, size_t index, struct buf *out)
 	s.x = (struct svg_axis){ m.x0, m.x1 > m.x0 ? m.x1 : m.x0 + 1, false,
 				 "time since the window opened [s]" };
 	s.y = (struct svg_axis){ m.y0 / scale, m.y1 / scale, dots && m.y0 > 0, label };
-	/* from zero unless that would squeeze all curves into one line */
-	if (!s.y.log && s.y.lo > 0 && s.y.lo < 0.5 * s.y.hi)
-		s.y.lo = 0;
+	/* heights that can be compared with each other; a marker on the very edge reads badly */
+	if (!s.y.log)
+		s.y.lo = fmin(s.y.lo, 0);
+	else
+		s.y = (struct svg_axis){ s.y.lo / 1.3, s.y.hi * 1.3, true, label };
 	svg_nice(&s.y);
 	over_time_title(rep, o, &title);
 	svg_open(&s, buf_str(&title),
@@ -321,7 +367,7 @@ void figure_over_time(const struct report *rep, size_t index, struct buf *out)
 		svg_band(&s, "warmup", s.x.lo, 0);
 	svg_axes(&s);
 	if (s.x.lo < 0)
-		svg_text(&s, "tick", "start", s.left + 4, s.top + 14, "warm-up");
+		svg_text(&s, "tick", "start", s.left + 4, s.height - s.bottom - 8, "warm-up");
 	if (dots)
 		dots_draw(rep, &s, o, scale);
 	for (size_t i = 0; !dots && i < o->nr; i++)

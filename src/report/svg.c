@@ -189,14 +189,14 @@ void svg_axes(struct svg *s)
 	nx = svg_ticks(&s->x, at, TICKS_MAX);
 	for (size_t i = 0; i < nx; i++) {
 		tick_text(text, sizeof(text), &s->x, at[i]);
-		svg_text(s, "tick", "middle", svg_x(s, at[i]), y0 + 18, text);
+		svg_text(s, "tick", "middle", svg_x(s, at[i]), y0 + 20, text);
 	}
 	buf_printf(s->out, "<path class=\"axis\" d=\"M%.1f %.1fL%.1f %.1f\"/>", x0, y0, x1, y0);
 	if (s->x.label)
-		svg_text(s, "label", "middle", (x0 + x1) / 2, s->height - 6, s->x.label);
+		svg_text(s, "label", "middle", (x0 + x1) / 2, s->height - 7, s->x.label);
 	/* above the axis rather than beside it: reads without turning the head */
 	if (s->y.label)
-		svg_text(s, "label", "start", 4, 14, s->y.label);
+		svg_text(s, "label", "start", 4, 18, s->y.label);
 	buf_putc(s->out, '\n');
 }
 
