@@ -4,6 +4,7 @@
 # minimum and median agree within 1 us or 10 %.
 #	cyclictest.t WAKEUP_MAIN
 #
+# The same settings include cyclictest's habit of waking its main thread every 10 ms (wakeup_main.c).
 # A shared machine is never quiet: what is compared is the median difference over short rounds, and
 # what disturbs one of the two by chance is tried again.  A difference between the programs stays.
 set -u
