@@ -51,7 +51,8 @@ void knob_settings_release(struct knob_settings *l);
  *   neither                                        -> idle: nothing was asked of it, no statement
  */
 struct witness {
-	char what[96]; /* "run time of napi/dut0-* [ns]" */
+	char what[96]; /* "run time of napi/dut0-*" */
+	bool is_ns;    /* @effect is a time [ns], else a count */
 	uint64_t effect, min_effect;
 	char of[96]; /* what the demand counts: "rx_packets of dut0"; "" with min_demand 0 */
 	uint64_t demand, min_demand; /* min_demand 0: demand is always there */

@@ -518,7 +518,8 @@ static int netdev_witness(const struct host *host, const char *target, struct wi
 	if (r < 0)
 		return r;
 	snprintf(w.what, sizeof(w.what),
-		 runtime ? "run time of napi/%s-* [ns]" : "context switches of napi/%s-*", t.dev);
+		 runtime ? "run time of napi/%s-*" : "context switches of napi/%s-*", t.dev);
+	w.is_ns = runtime;
 	snprintf(w.of, sizeof(w.of), "rx_packets of %s", t.dev);
 	*ret = w;
 	return 0;

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "base/text.h"
 #include "plan/instance.h"
 #include "sample/sample.h"
 #include "variant/journal.h"
@@ -298,6 +299,16 @@ static uint64_t moved(uint64_t from, uint64_t to)
 	return to > from ? to - from : 0;
 }
 
+/* "run time of napi/dut0-* moved by 763 ms" */
+static void put_effect(struct buf *text, const struct witness *w, uint64_t effect)
+{
+	buf_printf(text, "%s moved by ", w->what);
+	if (w->is_ns)
+		text_si(text, (double)effect * 1e-9, "s");
+	else
+		buf_printf(text, "%" PRIu64, effect);
+}
+
 /* One sentence on what the witness saw between the edges. */
 static enum severity judge(const struct item *it, const struct witness *end, struct buf *text)
 {
@@ -306,17 +317,19 @@ static enum severity judge(const struct item *it, const struct witness *end, str
 	bool asked = end->min_demand == 0 || demand >= end->min_demand;
 
 	if (effect >= end->min_effect) {
-		buf_printf(text, "works: %s moved by %" PRIu64, end->what, effect);
+		buf_puts(text, "works: ");
+		put_effect(text, end, effect);
 		return SEVERITY_NOTE;
 	}
 	if (!asked || end->min_demand == WITNESS_DEMAND_UNKNOWN) {
-		buf_printf(text, "idle, so nothing is known of its effect: %s moved by %" PRIu64,
-			   end->what, effect);
+		buf_puts(text, "idle, so nothing is known of its effect: ");
+		put_effect(text, end, effect);
 		if (end->of[0])
 			buf_printf(text, ", %s by %" PRIu64, end->of, demand);
 		return SEVERITY_NOTE;
 	}
-	buf_printf(text, "had no effect: %s moved by %" PRIu64, end->what, effect);
+	buf_puts(text, "had no effect: ");
+	put_effect(text, end, effect);
 	if (end->of[0])
 		buf_printf(text, " while %s moved by %" PRIu64, end->of, demand);
 	if (end->remedy)
