@@ -2,11 +2,9 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -14,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json_field.h"
+#include "base/signals.h"
 #include "cmd.h"
 #include "cmd_output.h"
 #include "file.h"
@@ -90,22 +89,6 @@ static int agent_path(struct buf *ret, struct err *e)
 	slash = strrchr(ret->data, '/');
 	ret->len = slash ? (size_t)(slash - ret->data) : 0;
 	return buf_puts(ret, "/irqlab-agent") < 0 ? err_nomem(e, "path") : 0;
-}
-
-/* Ctrl-C and SIGTERM end the run after giving the machine back; a descriptor tells of them. */
-static int catch_signals(struct err *e)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
-		return err_sys(e, "block signals");
-	fd = signalfd(-1, &set, SFD_CLOEXEC);
-	return fd < 0 ? err_sys(e, "signalfd") : fd;
 }
 
 static int needs_root(struct err *e)
@@ -352,7 +335,8 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 	if (rc == 0 && cfg->resume)
 		rc = load_plan(&r, e);
 	if (rc == 0) {
-		r.stop_fd = catch_signals(e);
+		/* Ctrl-C and SIGTERM end the run after giving the machine back */
+		r.stop_fd = signals_open(e);
 		rc = r.stop_fd < 0 ? r.stop_fd : conduct(&r, e);
 	}
 	if (rc != 0)

@@ -15,6 +15,8 @@
  *	drain   emit what was counted between begin and end
  *	close   free; also after any failure, at any point
  *
+ * Errors need not name the load: the trial does.
+ *
  * Between start and stop nothing on the data path allocates, formats or locks.  begin and end are
  * called from the trial's thread and only read counters.
  */

@@ -170,7 +170,7 @@ static int tcp_start(struct load *l, struct err *e)
 
 	if (r >= 0)
 		r = client_wait_bytes(l->client, FIRST_BYTES_NS, e);
-	return r < 0 ? err_wrap(e, "load %s", l->name) : 0;
+	return r;
 }
 
 static int tcp_begin(struct load *l, uint64_t now_ns, struct err *e)
@@ -178,7 +178,7 @@ static int tcp_begin(struct load *l, uint64_t now_ns, struct err *e)
 	int r = client_check(l->client, e);
 
 	if (r < 0)
-		return err_wrap(e, "load %s", l->name);
+		return r;
 	l->begin_ns = now_ns;
 	flow_read(client_flow(l->client), &l->begin);
 	return 0;
@@ -192,7 +192,7 @@ static int tcp_end(struct load *l, uint64_t now_ns, struct err *e)
 	flow_read(client_flow(l->client), &l->end);
 	r = client_check(l->client, e);
 	if (r < 0)
-		return err_wrap(e, "load %s", l->name);
+		return r;
 	l->has_window = true;
 	return 0;
 }
@@ -201,7 +201,7 @@ static int tcp_stop(struct load *l, struct err *e)
 {
 	int r = client_stop(l->client, e);
 
-	return r < 0 ? err_wrap(e, "load %s", l->name) : 0;
+	return r;
 }
 
 static double rate_of(const struct load *l, const struct flow_count *from,

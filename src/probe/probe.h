@@ -15,6 +15,7 @@
  *
  * Between start and stop the measuring thread does not allocate, lock, format or do file I/O.
  * Buffers are sized at open; overflow is counted and reported, never silent.
+ * Errors need not name the probe: the trial does.
  * Counters are differences stop - start; a counter that wrapped or vanished is said so.
  */
 

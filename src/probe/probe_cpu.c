@@ -244,7 +244,7 @@ static int cpu_drain(struct probe *p, struct sample_sink *out, struct err *e)
 	if (r >= 0)
 		r = parse(&p->text[EDGE_STOP], &after, e);
 	if (r < 0)
-		return err_wrap(e, "probe %s", p->name);
+		return r;
 	report_cpus(&m, &before, &after);
 	if (before.has_ctxt && after.has_ctxt && after.ctxt >= before.ctxt && seconds > 0)
 		emit_scalar(&m, "ctxt", "1/s", "", (double)(after.ctxt - before.ctxt) / seconds);
@@ -273,7 +273,7 @@ static int snap(struct probe *p, enum edge edge, struct err *e)
 	buf_reset(&p->text[edge]);
 	p->at_ns[edge] = clock_mono_ns();
 	r = kfile_read(p->proc_fd, "stat", &p->text[edge], e);
-	return r < 0 ? err_wrap(e, "probe %s", p->name) : 0;
+	return r < 0 ? err_wrap(e, "/proc") : 0;
 }
 
 static int cpu_open(struct probe **ret, const struct probe_env *env, const struct instance *inst,
@@ -291,7 +291,7 @@ static int cpu_open(struct probe **ret, const struct probe_env *env, const struc
 		return err_nomem(e, inst->name);
 	r = instance_parse(inst, options, &none, e);
 	if (r < 0)
-		return err_wrap(e, "probe %s", inst->name);
+		return r;
 	/* both once for their size: nothing is allocated at the edges then */
 	r = snap(p, EDGE_START, e);
 	if (r >= 0)

@@ -51,19 +51,26 @@ static const char *const no_interrupts[] = {
 	"TLB", /* come as CAL */
 };
 
+static int read_proc(int proc_fd, const char *path, struct buf *out, struct err *e)
+{
+	int r = kfile_read(proc_fd, path, out, e);
+
+	return r < 0 ? err_wrap(e, "/proc") : 0;
+}
+
 static int interrupts_usable(const struct host *host, struct err *why)
 {
 	_cleanup_(buf_release) struct buf text = {};
-	int r = kfile_read(host->proc_fd, "interrupts", &text, why);
+	int r = read_proc(host->proc_fd, "interrupts", &text, why);
 
-	return r < 0 ? r : kfile_read(host->proc_fd, "softirqs", &text, why);
+	return r < 0 ? r : read_proc(host->proc_fd, "softirqs", &text, why);
 }
 
 /* Read once for the size: at the edges nothing is allocated then, unless rows appear. */
 static int prepare(struct edges *f, int proc_fd, const char *path, struct err *e)
 {
 	for (int edge = EDGE_START; edge <= EDGE_STOP; edge++) {
-		int r = kfile_read(proc_fd, path, &f->text[edge], e);
+		int r = read_proc(proc_fd, path, &f->text[edge], e);
 
 		if (r < 0)
 			return r;
@@ -84,7 +91,7 @@ static int snap(struct edges *f, enum edge edge, int proc_fd, const char *path, 
 {
 	buf_reset(&f->text[edge]);
 	f->at_ns[edge] = clock_mono_ns();
-	return kfile_read(proc_fd, path, &f->text[edge], e);
+	return read_proc(proc_fd, path, &f->text[edge], e);
 }
 
 static int snap_all(struct probe *p, enum edge edge, struct err *e)
@@ -93,7 +100,7 @@ static int snap_all(struct probe *p, enum edge edge, struct err *e)
 
 	if (r >= 0)
 		r = snap(&p->softirqs, edge, p->proc_fd, "softirqs", e);
-	return r < 0 ? err_wrap(e, "probe %s", p->name) : 0;
+	return r;
 }
 
 static void interrupts_close(struct probe *p)
@@ -130,7 +137,7 @@ static int interrupts_open(struct probe **ret, const struct probe_env *env,
 	if (r >= 0)
 		r = prepare(&p->softirqs, p->proc_fd, "softirqs", e);
 	if (r < 0)
-		return err_wrap(e, "probe %s", inst->name);
+		return r;
 	*ret = take_ptr(p);
 	return 0;
 }
@@ -280,11 +287,11 @@ static int interrupts_drain(struct probe *p, struct sample_sink *out, struct err
 	struct emit m = { .out = out, .instance = p->name, .e = e };
 
 	if (!p->interrupts.at_ns[EDGE_STOP] || !p->softirqs.at_ns[EDGE_STOP])
-		return err_set(e, -ENODATA, "probe %s: drained before its window closed", p->name);
+		return err_set(e, -ENODATA, "drained before its window closed");
 	report_file(&m, &p->interrupts, "interrupts", "irq", "irqs");
 	if (m.r >= 0)
 		report_file(&m, &p->softirqs, "softirqs", "vec", "net-rx");
-	return m.r < 0 ? err_wrap(e, "probe %s", p->name) : 0;
+	return m.r;
 }
 
 const struct probe_ops probe_interrupts = {

@@ -98,7 +98,7 @@ static int kmsg_open(struct probe **ret, const struct probe_env *env, const stru
 	if (r >= 0)
 		r = p->fd = open_kmsg(env->host, e);
 	if (r < 0)
-		return err_wrap(e, "probe %s", inst->name);
+		return r;
 	*ret = take_ptr(p);
 	return 0;
 }
@@ -145,7 +145,7 @@ static int kmsg_stop(struct probe *p, uint64_t now_ns, struct err *e)
 	do {
 		r = read_record(p, e);
 	} while (r > 0);
-	return r < 0 ? err_wrap(e, "probe %s", p->name) : 0;
+	return r;
 }
 
 /* What is counted while the records are gone through. */

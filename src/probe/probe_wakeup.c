@@ -372,11 +372,11 @@ static int wakeup_open(struct probe **ret, const struct probe_env *env, const st
 	if (r >= 0)
 		r = make_lanes(p, env, e);
 	if (r < 0)
-		return err_wrap(e, "probe %s", inst->name);
+		return r;
 	hold_still(p, env->host);
 	r = run_lanes(p, env->seed, e);
 	if (r < 0)
-		return err_wrap(e, "probe %s", inst->name);
+		return r;
 	*ret = take_ptr(p);
 	return 0;
 }

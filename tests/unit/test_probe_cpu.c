@@ -142,7 +142,7 @@ static void rubbish_is_an_error_that_quotes_it(void **state)
 
 	run_over("cpu0 0 0 x 0\n", "cpu0 0 0 0 0\n", &out, &r, &e);
 	assert_int_equal(r, -EBADMSG);
-	assert_string_equal(e.msg, "probe cpu: /proc/stat: \"cpu0 0 0 x 0\" is not a row of a CPU");
+	assert_string_equal(e.msg, "/proc/stat: \"cpu0 0 0 x 0\" is not a row of a CPU");
 	run_over("intr 5\n", "intr 6\n", &out, &r, &e);
 	assert_int_equal(r, -EBADMSG);
 	assert_contains(e.msg, "no row of a CPU");
