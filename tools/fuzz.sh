@@ -9,8 +9,8 @@ if ! echo 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return 0
 	echo "1..0 # SKIP clang has no libFuzzer here"
 	exit 0
 fi
-[ -f "$build/build.ninja" ] || CC=clang meson setup "$build" -Dfuzz=true -Dtests=enabled -Db_lundef=false >&2
-ninja -C "$build" >&2
+[ -f "$build/build.ninja" ] || CC=clang meson setup "$build" -Dfuzz=true -Dtests=enabled -Db_lundef=false >/dev/null
+ninja --quiet -C "$build" >&2
 n=0 bad=0
 for f in tests/fuzz/fuzz_*.c; do
 	name=$(basename "$f" .c)

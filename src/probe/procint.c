@@ -173,6 +173,16 @@ static int parse_header(struct span line, struct procint *p)
 	return p->nr_cpus ? 0 : -EBADMSG;
 }
 
+/* The same number with another handler is another interrupt. */
+static const struct procint_row *find(const struct procint *p, const struct procint_row *like)
+{
+	for (size_t i = 0; i < p->nr_rows; i++)
+		if (strcmp(p->rows[i].id, like->id) == 0 &&
+		    strcmp(p->rows[i].name, like->name) == 0)
+			return &p->rows[i];
+	return NULL;
+}
+
 static int add_row(struct procint *p, struct span line)
 {
 	struct procint_row *rows = realloc(p->rows, (p->nr_rows + 1) * sizeof(*rows));
@@ -184,6 +194,12 @@ static int add_row(struct procint *p, struct span line)
 	r = parse_row(line, p->nr_cpus, &p->rows[p->nr_rows]);
 	if (r < 0)
 		return r;
+	if (r == 1 && find(p, &p->rows[p->nr_rows])) {
+		/* the kernel writes none twice: which of the two is meant cannot be told */
+		row_release(&p->rows[p->nr_rows]);
+		p->nr_bad++;
+		return 0;
+	}
 	p->nr_rows += r == 1;
 	p->nr_bad += r == 0 && !is_empty(word(&line));
 	return 0;
@@ -225,16 +241,6 @@ void procint_release(struct procint *p)
 	free(p->rows);
 	free(p->cpus);
 	*p = (struct procint){};
-}
-
-/* The same number with another handler is another interrupt. */
-static const struct procint_row *find(const struct procint *p, const struct procint_row *like)
-{
-	for (size_t i = 0; i < p->nr_rows; i++)
-		if (strcmp(p->rows[i].id, like->id) == 0 &&
-		    strcmp(p->rows[i].name, like->name) == 0)
-			return &p->rows[i];
-	return NULL;
 }
 
 static uint64_t subtract(uint64_t before, uint64_t after, unsigned int *changes)

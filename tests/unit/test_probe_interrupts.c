@@ -430,6 +430,19 @@ static void loopback_traffic_shows_as_net_rx(void **state)
 	probe_interrupts.close(p);
 }
 
+static void a_row_that_comes_twice_is_counted_once(void **state)
+{
+	static const char text[] =
+		"           CPU0\n 24:  5 GICv3 1 Level eth0\n 24:  7 GICv3 1 Level eth0\n";
+	_cleanup_(procint_release) struct procint p = {};
+	struct err e = {};
+
+	assert_int_equal(procint_parse(text, strlen(text), &p, &e), 0);
+	assert_int_equal(p.nr_rows, 1);
+	assert_int_equal(p.nr_bad, 1);
+	assert_true(p.rows[0].count[0] == 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,6 +460,7 @@ int main(void)
 		cmocka_unit_test(every_refused_record_is_an_error),
 		cmocka_unit_test(a_missing_file_is_named),
 		cmocka_unit_test(loopback_traffic_shows_as_net_rx),
+		cmocka_unit_test(a_row_that_comes_twice_is_counted_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
