@@ -16,6 +16,7 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | gr
 [ -n "$mirror" ] || { echo "SKIP $suite: no Debian mirror in this machine's apt sources"; exit 77; }
 debootstrap --variant=minbase "$suite" "$dir" "$mirror" >"$dir.log" 2>&1 ||
 	{ tail -n 5 "$dir.log"; echo "SKIP $suite: debootstrap failed (is the suite on the mirror?)"; exit 77; }
+chmod 755 "$dir"
 cp /etc/resolv.conf "$dir/etc/resolv.conf"
 mkdir "$dir/irqlab"
 git -C "$repo" archive HEAD | tar -x -C "$dir/irqlab"

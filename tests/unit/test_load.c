@@ -871,7 +871,7 @@ static void a_peer_host_tells_the_netdev_on_the_way(void **state)
 	struct err e = {};
 
 	assert_int_equal(host_open(&h, &e), 0);
-	if (peer_open(&link, PEER_HOST, "localhost", 7, NULL, &h, &e) < 0)
+	if (peer_open(&link, PEER_HOST, "127.0.0.1", 7, NULL, &h, &e) < 0)
 		fail_msg("%s", e.msg);
 	assert_string_equal(h.dut.ifname, "lo");
 	assert_int_equal(peer_of(link)->port, 7);

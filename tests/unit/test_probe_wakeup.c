@@ -513,7 +513,7 @@ static size_t nr_threads(void)
 	_cleanup_(closedir_dirp) DIR *d = opendir("/proc/self/task");
 	size_t nr = 0;
 
-	for (struct dirent *de = readdir(d); de; de = readdir(d))
+	for (struct dirent *de = d ? readdir(d) : NULL; de; de = readdir(d))
 		nr += de->d_name[0] != '.';
 	return nr;
 }
@@ -557,6 +557,8 @@ static int open_above_the_limit(void)
 	if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
 		return 10;
 	before = nr_threads();
+	if (!before)
+		return 15;
 	if (probe_wakeup.usable(&machine, &e) != (limited ? 0 : -EPERM))
 		return 11;
 	if (probe_wakeup.open(&p, &env, &inst, &e) != -EPERM)
