@@ -35,6 +35,10 @@ static int write_html(const struct report *report, int64_t run, const char *name
 	else
 		buf_printf(&path, "irqlab-%lld.html", (long long)run);
 	r = file_write(buf_str(&path), &html, e);
+	if (r < 0)
+		return err_wrap(e,
+				"the run is stored, its report is not (irqlab report %lld -o FILE)",
+				(long long)run);
 	if (r >= 0 && form == OUTPUT_TEXT)
 		printf("\nReport: %s\n", buf_str(&path));
 	return r;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -10,7 +14,63 @@
 #include "file.h"
 #include "registry.h"
 
-static const struct cmdline_opt options[] = { {} };
+struct plan_cfg {
+	bool plugins;
+};
+
+static const struct cmdline_opt options[] = {
+	{ { "plugins", OPT_BOOL, offsetof(struct plan_cfg, plugins), "",
+	    "list the knobs, loads and probes with their options and metrics" },
+	  0 },
+	{},
+};
+
+static void print_options(const struct opt *o)
+{
+	for (; o && o->type != OPT_END; o++) {
+		printf("      %-16s %s", o->name, o->help);
+		if (!o->def)
+			printf(" (required)");
+		else if (*o->def)
+			printf(" (%s)", o->def);
+		for (size_t i = 0; o->type == OPT_ENUM && o->choices[i]; i++)
+			printf("%s%s", i ? " | " : ": ", *o->choices[i] ? o->choices[i] : "-");
+		printf("\n");
+	}
+}
+
+static void print_metrics(const struct plugin *p)
+{
+	static const char *const better[] = { [BETTER_NONE] = "describes",
+					      [BETTER_HIGHER] = "higher is better",
+					      [BETTER_LOWER] = "lower is better" };
+
+	for (const struct metric_desc *m = p->metrics; m && m->name; m++)
+		printf("      %s%s%-*s %s [%s], %s\n", m->global ? "" : p->name,
+		       m->global ? "" : ".", m->global ? 16 : 15 - (int)strlen(p->name), m->name,
+		       m->help, m->unit, better[m->better]);
+}
+
+static void print_kind(const char *kind, const struct plugin *const *list)
+{
+	printf("%s\n", kind);
+	for (; *list; list++) {
+		printf("  %s: %s\n", (*list)->name, (*list)->help);
+		if ((*list)->free_keys)
+			printf("      NAME: VALUE      any name\n");
+		print_options((*list)->options);
+		if ((*list)->metrics && (*list)->metrics->name)
+			printf("    metrics\n");
+		print_metrics(*list);
+	}
+}
+
+static void print_plugins(void)
+{
+	print_kind("knobs (setup, variants)", plan_plugins.knobs);
+	print_kind("\nloads (scenarios)", plan_plugins.loads);
+	print_kind("\nprobes", plan_plugins.probes);
+}
 
 static void free_slotp(struct slot **p)
 {
@@ -34,8 +94,18 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 	_cleanup_(free_slotp) struct slot *slots = NULL;
 	size_t nr = 0, per_block;
 	uint64_t seconds;
-	int r = file_read(args[0], 1U << 20, &text, e);
+	const struct plan_cfg *cfg = config;
+	int r;
 
+	if (cfg->plugins) {
+		print_plugins();
+		return EXIT_DONE;
+	}
+	if (!nr_args) {
+		err_set(e, -EINVAL, "plan needs PLAN; see: irqlab plan --help");
+		return EXIT_USAGE;
+	}
+	r = file_read(args[0], 1U << 20, &text, e);
 	if (r >= 0)
 		r = plan_parse(buf_str(&text), text.len, args[0], &plan_plugins, &p, e);
 	if (r < 0)
@@ -59,10 +129,10 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 const struct command cmd_plan = {
 	.name = "plan",
 	.help = "check a plan and show the order of its trials and their duration",
-	.args = "PLAN",
-	.min_args = 1,
+	.args = "[PLAN]",
 	.max_args = 1,
 	.options = options,
 	.run = run,
+	.cfg_size = sizeof(struct plan_cfg),
 	.example = "irqlab plan plans/demo.yaml",
 };

@@ -23,7 +23,7 @@
 #include "trial/spec.h"
 
 #define PLAN_MAX (1U << 20)
-/* This many failed trials in a row mean that the plan cannot be run here. */
+/* This many failed trials of one variant in a row mean that it cannot be measured here. */
 #define FAILED_IN_A_ROW 3
 
 struct run_cfg {
@@ -36,7 +36,7 @@ static const struct cmdline_opt options[] = {
 	    "HTML report to write (irqlab-ID.html)" },
 	  'o' },
 	{ { "resume", OPT_BOOL, offsetof(struct run_cfg, resume), "",
-	    "go on with the newest run that did not end" },
+	    "go on with the newest run (of PLAN) that did not end" },
 	  0 },
 	{ { "json", OPT_BOOL, offsetof(struct run_cfg, json), "", "print the verdict as JSON" },
 	  0 },
@@ -61,7 +61,7 @@ struct run {
 	int stop_fd;
 	int64_t id; /* 0: not yet stored */
 	struct run_view view;
-	unsigned int failed_in_a_row;
+	unsigned int *failed; /* per variant: in a row, so far */
 };
 
 static void run_release(struct run *r)
@@ -70,6 +70,7 @@ static void run_release(struct run *r)
 	plan_release(&r->plan);
 	free(r->slots);
 	free(r->measured);
+	free(r->failed);
 	store_close(r->store);
 	close_fdp(&r->stop_fd);
 }
@@ -110,7 +111,8 @@ static int parse_plan(struct run *r, struct err *e)
 	if (rc < 0)
 		return rc;
 	r->measured = calloc(r->nr_slots, sizeof(*r->measured));
-	return r->measured ? 0 : err_nomem(e, "run");
+	r->failed = calloc(r->plan.nr_variants, sizeof(*r->failed));
+	return r->measured && r->failed ? 0 : err_nomem(e, "run");
 }
 
 static bool same_cell(const struct slot *s, const struct trial_info *t)
@@ -134,30 +136,38 @@ static int mark_measured(struct run *r, struct err *e)
 	return rc;
 }
 
-/* The plan of a resumed run is the stored one; a file given as well must be the same text. */
+/* The newest run that did not end, of the plan @text when it is given. */
+static int find_resumable(struct run *r, const char *text, struct run_info *ret, struct err *e)
+{
+	struct run_info *runs = NULL;
+	size_t nr = 0, i = 0;
+	int rc = store_runs(r->store, &runs, &nr, e);
+
+	while (i < nr && (runs[i].state == RUN_DONE || (text && strcmp(text, runs[i].plan) != 0)))
+		i++;
+	if (rc >= 0 && i == nr)
+		rc = err_set(e, -ENOENT, "resume: no run%s is left unfinished; see: irqlab list",
+			     text ? " of this very plan" : "");
+	if (rc >= 0) {
+		*ret = runs[i];
+		runs[i] = (struct run_info){};
+	}
+	runs_free(runs, nr);
+	return rc;
+}
+
+/* The plan of a resumed run is the stored one. */
 static int resume(struct run *r, struct err *e)
 {
 	_cleanup_(run_info_release) struct run_info info = {};
 	_cleanup_(buf_release) struct buf given = {};
-	int rc = store_run_find(r->store, "last", &r->id, e);
+	int rc = r->file ? file_read(r->file, PLAN_MAX, &given, e) : 0;
 
 	if (rc >= 0)
-		rc = store_run_read(r->store, r->id, &info, e);
+		rc = find_resumable(r, r->file ? buf_str(&given) : NULL, &info, e);
 	if (rc < 0)
-		return err_wrap(e, "resume");
-	if (info.state == RUN_DONE)
-		return err_set(e, -ENOENT, "resume: the last run (%lld, %s) is complete",
-			       (long long)r->id, info.name);
-	if (r->file) {
-		rc = file_read(r->file, PLAN_MAX, &given, e);
-		if (rc < 0)
-			return rc;
-		if (strcmp(buf_str(&given), info.plan) != 0)
-			return err_set(
-				e, -EINVAL,
-				"resume: %s is not the plan of run %lld; leave it out, or start anew without --resume",
-				r->file, (long long)r->id);
-	}
+		return rc;
+	r->id = info.id;
 	r->file = "stored plan";
 	if (buf_puts(&r->text, info.plan) < 0)
 		return err_nomem(e, "plan");
@@ -230,7 +240,8 @@ static int open_bench(struct run *r, struct err *e)
 	return r->id ? 0 : add_run(r, env, e);
 }
 
-/* A trial that failed is stored as well: it is data.  Several in a row end the run. */
+/* A trial that failed is stored as well: it is data.  Several in a row of one variant end the run.
+ */
 static int store_result(struct run *r, size_t position, struct trial_result *result,
 			const struct record_list *records, struct err *e)
 {
@@ -248,10 +259,12 @@ static int store_result(struct run *r, size_t position, struct trial_result *res
 
 	if (rc < 0)
 		return rc;
-	r->failed_in_a_row = result->state == TRIAL_FAILED ? r->failed_in_a_row + 1 : 0;
-	if (r->failed_in_a_row >= FAILED_IN_A_ROW)
-		return err_set(e, -ENODATA, "%u trials in a row could not be measured: %s",
-			       r->failed_in_a_row, result->reason.msg);
+	r->failed[slot->variant] = result->state == TRIAL_FAILED ? r->failed[slot->variant] + 1 : 0;
+	if (r->failed[slot->variant] >= FAILED_IN_A_ROW)
+		return err_set(e, -ENODATA,
+			       "%u trials of variant %s in a row could not be measured: %s",
+			       r->failed[slot->variant], r->plan.variants[slot->variant].name,
+			       result->reason.msg);
 	return 0;
 }
 
@@ -330,6 +343,8 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 
 	if (rc == 0)
 		rc = needs_root(e);
+	if (rc == 0)
+		rc = file_can_write(cfg->output, e); /* not after an hour of trials */
 	if (rc == 0)
 		rc = cmd_store_open(&r.store, cfg->db, STORE_WRITE, e);
 	if (rc == 0 && cfg->resume)

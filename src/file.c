@@ -69,6 +69,22 @@ static int write_special(const char *path, const struct buf *data, struct err *e
 	return fd < 0 ? err_sys(e, "open %s", path) : write_all(fd, data, path, e);
 }
 
+int file_can_write(const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_(free_charp) char *dir = slash ? strndup(path, (size_t)(slash - path) + 1)
+						: strdup(".");
+	struct stat st;
+
+	if (!dir)
+		return err_nomem(e, path);
+	if (*path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_set(e, -EISDIR, "%s is a folder: name a file in it", path);
+	if (access(dir, W_OK | X_OK) < 0)
+		return err_sys(e, "no file can be written in %s", dir);
+	return 0;
+}
+
 int file_write(const char *path, const struct buf *data, struct err *e)
 {
 	_cleanup_(buf_release) struct buf temp = {};

@@ -3,7 +3,7 @@
 # The main job: a plan is run, judged, stored and reported; an empty comparison is vetoed.
 . "$(dirname "$0")/tap.sh"
 need_root
-plan 14
+plan 19
 
 json() {
 	python3 -c "import json, sys; r = json.load(open('$1')); sys.exit(0 if ($2) else repr($2))"
@@ -32,3 +32,14 @@ ok "its verdict is vetoed" json "$work/no.json" "r['verdicts'][0]['verdict'] == 
 ok "and says that the variant had no effect" json "$work/no.json" "'no effect' in r['verdicts'][0]['reason']"
 ok "no namespace is left" sh -c "! lsns -t net -n -o COMMAND | grep -F '$IRQLAB'"
 ok "nothing is left to restore" sh -c "test ! -e '$work/state/journal'"
+
+# a variant that cannot be made here ends the run after three trials of it, not after the whole plan
+sed 's/netdev: { dev: $dut, threaded: 1 }/sysctl: { net.ipv4.no_such_thing: 1 }/; s/blocks: 6/blocks: 100/' \
+	"$src/tests/plans/quick.yaml" >"$work/typo.yaml"
+check "a setting that does not exist fails the run" 1 "$IRQLAB" run "$work/typo.yaml" -o "$work/t.html"
+"$IRQLAB" run "$work/typo.yaml" -o "$work/t.html" >"$work/said" 2>&1
+ok "and says which variant and what" sh -c "grep -q '3 trials of variant after in a row.*no_such_thing' '$work/said'"
+"$IRQLAB" report last --json >"$work/t.json"
+ok "without measuring a hundred blocks" json "$work/t.json" "len(r['trials']) <= 8"
+check "resume finds no run of a plan that was completed" 1 "$IRQLAB" run --resume "$src/tests/plans/quick.yaml"
+check "a report that cannot be written is told before the trials" 1 "$IRQLAB" run "$src/tests/plans/quick.yaml" -o "$work/no/such/r.html"
