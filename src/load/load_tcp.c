@@ -214,13 +214,15 @@ static double rate_of(const struct load *l, const struct flow_count *from,
 	return ns ? (double)bytes * 8e9 / (double)ns : 0;
 }
 
-enum column { COLUMN_RATE, COLUMN_CWND, COLUMN_RTT };
+enum column { COLUMN_RATE, COLUMN_RETRANSMITS, COLUMN_CWND, COLUMN_RTT };
 
 static double column(const struct load *l, const struct flow_count *s, enum column which)
 {
 	switch (which) {
 	case COLUMN_RATE:
 		return rate_of(l, s - 1, s);
+	case COLUMN_RETRANSMITS:
+		return (double)(s->retransmits - (s - 1)->retransmits);
 	case COLUMN_CWND:
 		return (double)s->cwnd_bytes;
 	case COLUMN_RTT:
@@ -243,6 +245,7 @@ static int emit_series(const struct load *l, enum column which, struct sample_si
 	static const struct {
 		const char *name, *unit;
 	} columns[] = { [COLUMN_RATE] = { "throughput", "bit/s" },
+			[COLUMN_RETRANSMITS] = { "retransmits", "count" },
 			[COLUMN_CWND] = { "cwnd", "byte" },
 			[COLUMN_RTT] = { "rtt", "ns" } };
 	_cleanup_(buf_release) struct buf name = {};
@@ -337,10 +340,9 @@ static int tcp_drain(struct load *l, struct sample_sink *out, struct err *e)
 	r = sample_scalar(out, "throughput", "bit/s", "", rate, e);
 	if (r >= 0)
 		r = emit_series(l, COLUMN_RATE, out, e);
-	if (r >= 0 && sender)
-		r = emit_series(l, COLUMN_CWND, out, e);
-	if (r >= 0 && sender)
-		r = emit_series(l, COLUMN_RTT, out, e);
+	/* the rest is TCP's knowledge of what it sends */
+	for (enum column c = COLUMN_RETRANSMITS; r >= 0 && sender && c <= COLUMN_RTT; c++)
+		r = emit_series(l, c, out, e);
 	if (r >= 0)
 		r = emit_retransmits(l, out, e);
 	if (r >= 0)

@@ -632,6 +632,7 @@ __attribute__((noinline)) static void check_tcp(const struct peer *peer, const c
 	assert_true(r->points[0].t_ns < 0);
 	for (size_t i = 1; i < r->nr_points; i++)
 		assert_true(r->points[i].t_ns > r->points[i - 1].t_ns);
+	assert_true((find(&k, RECORD_SERIES, "tcp.retransmits") != NULL) == sender);
 	assert_true((find(&k, RECORD_SERIES, "tcp.cwnd") != NULL) == sender);
 	assert_true((find(&k, RECORD_SERIES, "tcp.rtt") != NULL) == sender);
 	r = find(&k, RECORD_SCALAR, "tcp.offered-share");
