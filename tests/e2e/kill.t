@@ -13,9 +13,9 @@ kills=${KILLS:-6}
 # A machine of our own to change: two namespaces with names, so that settings outlive the run.
 a=irqlab-t$$a b=irqlab-t$$b
 ip netns add $a && ip netns add $b
-ip -n $a link add ta type veth peer name tb netns $b
-ip -n $a addr add 198.18.7.1/30 dev ta && ip -n $b addr add 198.18.7.2/30 dev tb
-ip -n $a link set ta up && ip -n $b link set tb up && ip -n $a link set lo up && ip -n $b link set lo up
+nsenter --net=/run/netns/$a ip link add ta type veth peer name tb netns $b
+nsenter --net=/run/netns/$a ip addr add 198.18.7.1/30 dev ta && nsenter --net=/run/netns/$b ip addr add 198.18.7.2/30 dev tb
+nsenter --net=/run/netns/$a ip link set ta up && nsenter --net=/run/netns/$b ip link set tb up && nsenter --net=/run/netns/$a ip link set lo up && nsenter --net=/run/netns/$b ip link set lo up
 nsenter --net=/run/netns/$b "$IRQLAB" traffic -s -p 5207 >"$work/server.log" 2>&1 &
 server=$!
 ksoftirqd=$(pgrep -x ksoftirqd/0)

@@ -227,7 +227,7 @@ static void identical_variants_seldom_differ(void **state)
 {
 	enum { RUNS = 2000 };
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-	const double limit = RUNS * ALPHA + 3 * sqrt(RUNS * ALPHA * (1 - ALPHA));
+	const double limit = (double)RUNS * ALPHA + 3 * sqrt((double)RUNS * ALPHA * (1 - ALPHA));
 
 	for (unsigned int blocks = 6; blocks <= 12; blocks++) {
 		int wrong = 0, missed = 0;
@@ -274,7 +274,7 @@ static void family_of_metrics_keeps_the_level(void **state)
 			any |= v[k].word == VERDICT_BETTER || v[k].word == VERDICT_WORSE;
 		wrong += any;
 	}
-	assert_true(wrong <= RUNS * ALPHA + 3 * sqrt(RUNS * ALPHA * (1 - ALPHA)));
+	assert_true(wrong <= (double)RUNS * ALPHA + 3 * sqrt((double)RUNS * ALPHA * (1 - ALPHA)));
 	assert_true(wrong > 0);
 	gsl_rng_free(rng);
 }

@@ -208,7 +208,9 @@ static void hostile_params_are_refused_with_the_reason(void **state)
 		{ "{\"tcp\":true,\"len\":1048577}", "at most 1048576" },
 		{ "{\"tcp\":true,\"time\":86401}", "at most 86400" },
 		{ "{\"tcp\":true,\"time\":1e400}", "finite" },
-		{ "{\"tcp\":true,\"window\":99999999999999999999}", "at most" },
+		/* the range is ours to name, or json-c's (0.18) to call no number */
+		{ "{\"tcp\":true,\"window\":99999999999999999999}", "parameters: " },
+		{ "{\"tcp\":true,\"window\":9999999999999999}", "at most" },
 		{ "{\"tcp\":true,\"congestion\":\"0123456789abcdef\"}", "short text" },
 		{ "{\"tcp\":true,\"congestion\":\"a\\u0000b\"}", "short text" },
 		{ "{\"tcp\":true,\"congestion\":7}", "not a string" },
