@@ -228,8 +228,10 @@ static struct json_object *differences(const struct side *a, const struct side *
 }
 
 static const char caveat[] =
-	"The two runs were not interleaved: drift and whatever else changed between them\n"
-	"cannot be told from the variant, so no verdict is given. Put both into one plan.\n";
+	"The two runs were not interleaved: drift and whatever else changed between\n"
+	"them cannot be told from the variant, so no verdict is given. Put both into\n"
+	"one plan. (Change: Hodges-Lehmann estimate over all pairs of trials, not the\n"
+	"ratio of the medians.)\n";
 
 static int print(const struct side *a, const struct side *b, const struct row *rows, size_t nr,
 		 bool json, struct buf *out)
@@ -237,11 +239,13 @@ static int print(const struct side *a, const struct side *b, const struct row *r
 	_cleanup_(json_putp) struct json_object *env = differences(a, b);
 	_cleanup_(json_putp) struct json_object *o = json_object_new_object();
 	struct json_object *list = json_object_new_array();
+	bool same_plan = strcmp(a->info.plan, b->info.plan) == 0;
 
 	json_object_object_add(o, "a", json_object_new_int64(a->id));
 	json_object_object_add(o, "b", json_object_new_int64(b->id));
 	json_object_object_add(o, "rows", list);
 	json_object_object_add(o, "environment", json_object_get(env));
+	json_object_object_add(o, "same_plan", json_object_new_boolean(same_plan));
 	for (size_t i = 0; i < nr; i++)
 		json_object_array_add(list, json_row(&rows[i]));
 	if (json)
@@ -252,6 +256,9 @@ static int print(const struct side *a, const struct side *b, const struct row *r
 	for (size_t i = 0; i < nr; i++)
 		print_row(&rows[i], out);
 	buf_printf(out, "\n%s", caveat);
+	if (!same_plan)
+		buf_puts(out,
+			 "The plans differ: what they call by one name need not be one thing.\n");
 	json_object_object_foreach(env, key, pair)
 		buf_printf(out, "environment: %s: %s\n", key, json_object_to_json_string(pair));
 	return out->failed ? -ENOMEM : 0;
@@ -279,7 +286,8 @@ int compare_runs(struct store *s, int64_t a, int64_t b, bool json, struct buf *o
 	struct side sides[2] = {};
 	struct row *rows = NULL;
 	size_t nr = 0;
-	int r = side_read(s, a, &sides[0], e);
+	int r = a == b ? err_set(e, -EINVAL, "run %lld is on both sides", (long long)a)
+		       : side_read(s, a, &sides[0], e);
 
 	if (r >= 0)
 		r = side_read(s, b, &sides[1], e);

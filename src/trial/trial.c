@@ -222,6 +222,16 @@ static int close_window(struct run *r, struct err *e)
 	return rc;
 }
 
+/*
+ * Whatever starved the agent's own thread for so long was no part of the experiment; rates over
+ * such a window are not comparable with the others.
+ */
+static bool overran(const struct run *r)
+{
+	return r->result->window_ns >
+	       r->spec->duration_ns + r->spec->duration_ns / 10 + 50 * NS_PER_MS;
+}
+
 /* After the window: is the variant still what it was, and did the link hold? */
 static int check_health(struct run *r, struct err *e)
 {
@@ -232,6 +242,11 @@ static int check_health(struct run *r, struct err *e)
 		err_wrap(&why, "the variant did not hold until the end of the window");
 		rc = veto(r, "health.variant", why.msg, e);
 	}
+	if (rc >= 0 && overran(r))
+		rc = veto(
+			r, "health.window",
+			"the window was far longer than planned: the machine was too busy to end it",
+			e);
 	if (rc >= 0 && carrier_changes(r) != r->carrier_changes)
 		rc = veto(r, "health.link", "the link of the netdev under test went down or up", e);
 	return rc;

@@ -16,7 +16,7 @@ static bool is_usable(const struct observation *o)
 	return o->state == TRIAL_OK && o->has_value && isfinite(o->value);
 }
 
-/* Why an observation that is not usable was lost; NULL when it is just not there. */
+/* Why an observation that is not usable was lost. */
 static const char *loss(const struct observation *o)
 {
 	if (o->state != TRIAL_OK && o->reason)
@@ -29,7 +29,8 @@ static const char *loss(const struct observation *o)
 	case TRIAL_OK:
 		break;
 	}
-	return o->has_value ? "the value is not a finite number" : NULL;
+	return o->has_value ? "the value is not a finite number"
+			    : "the trial gave no such number (a quantile may need a longer trial)";
 }
 
 static int by_cell(const void *a, const void *b)

@@ -212,7 +212,9 @@ static int judge(const struct evidence *v, struct verdict *ret, struct err *e)
 	if (v->pairs.nr < least) {
 		ret->reason = pairs_reason(&v->pairs);
 		ret->word = ret->reason ? VERDICT_VETOED : VERDICT_UNDECIDED;
-		ret->more_blocks = (unsigned int)(least - v->pairs.nr);
+		/* where no block gave a pair, more of them would not either */
+		if (v->pairs.nr > 0 || !ret->reason)
+			ret->more_blocks = (unsigned int)(least - v->pairs.nr);
 		return 0;
 	}
 	ret->word = word(v, &i);
