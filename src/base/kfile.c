@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/text.h"
+
+#define ROOT_NAME_SIZE 256
 
 static bool climbs(const char *path)
 {
@@ -19,8 +22,29 @@ static bool climbs(const char *path)
 	return false;
 }
 
+/*
+ * "/proc/" for messages.  A detached mount (the sysfs of a namespace) has no name that would help:
+ * "" then.  errno stays.
+ */
+static const char *root_name(int root_fd, char ret[ROOT_NAME_SIZE])
+{
+	char link[32];
+	int saved = errno;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", root_fd);
+	n = readlink(link, ret, ROOT_NAME_SIZE - 2);
+	n = n > 1 && n < ROOT_NAME_SIZE - 2 ? n : 0;
+	if (n)
+		ret[n++] = '/';
+	ret[n] = '\0';
+	errno = saved;
+	return ret;
+}
+
 static int open_in(int root_fd, const char *path, int flags, struct err *e)
 {
+	char root[ROOT_NAME_SIZE];
 	int fd;
 
 	while (*path == '/')
@@ -29,13 +53,14 @@ static int open_in(int root_fd, const char *path, int flags, struct err *e)
 		return err_set(e, -EINVAL, "open %s: \"..\" is not allowed in a path", path);
 	fd = openat(root_fd, path, flags | O_CLOEXEC);
 	if (fd < 0)
-		return err_sys(e, "open %s", path);
+		return err_sys(e, "open %s%s", root_name(root_fd, root), path);
 	return fd;
 }
 
 int kfile_read(int root_fd, const char *path, struct buf *out, struct err *e)
 {
 	_cleanup_(close_fdp) int fd = open_in(root_fd, path, O_RDONLY, e);
+	char root[ROOT_NAME_SIZE];
 	size_t before = out->len;
 	ssize_t n;
 
@@ -50,7 +75,7 @@ int kfile_read(int root_fd, const char *path, struct buf *out, struct err *e)
 		if (n < 0) {
 			out->len = before;
 			out->data[before] = '\0';
-			return err_sys(e, "read %s", path);
+			return err_sys(e, "read %s%s", root_name(root_fd, root), path);
 		}
 		if (n == 0)
 			return 0;
@@ -92,6 +117,7 @@ int kfile_read_u64(int root_fd, const char *path, uint64_t *ret, struct err *e)
 int kfile_write(int root_fd, const char *path, const char *value, struct err *e)
 {
 	_cleanup_(close_fdp) int fd = open_in(root_fd, path, O_WRONLY, e);
+	char root[ROOT_NAME_SIZE];
 	size_t len = strlen(value);
 	ssize_t n;
 
@@ -101,9 +127,9 @@ int kfile_write(int root_fd, const char *path, const char *value, struct err *e)
 		n = write(fd, value, len);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return err_sys(e, "write '%s' to %s", value, path);
+		return err_sys(e, "write '%s' to %s%s", value, root_name(root_fd, root), path);
 	if ((size_t)n != len)
-		return err_set(e, -EIO, "write '%s' to %s: only %zd of %zu bytes were taken", value,
-			       path, n, len);
+		return err_set(e, -EIO, "write '%s' to %s%s: only %zd of %zu bytes were taken",
+			       value, root_name(root_fd, root), path, n, len);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,17 +66,35 @@ static int refuse(const struct opt *row, const char *text, int r, struct err *e)
 	return err_set(e, -EINVAL, "%s \"%s\": expected %s", row->name, text, form(row));
 }
 
-/* A bound in the unit the user writes: times in us, all else as it is. */
+/* A bound as the user would write it: times in the largest unit that leaves a whole number. */
+static const char *bound(const struct opt *row, uint64_t v, char ret[32])
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = { { "h", 3600000000000 }, { "min", 60000000000 }, { "s", 1000000000 },
+		      { "ms", 1000000 },      { "us", 1000 },	      { "ns", 1 } };
+	size_t i = 0;
+
+	if (row->type != OPT_NS || v == 0) {
+		snprintf(ret, 32, "%" PRIu64, v);
+		return ret;
+	}
+	while (v % units[i].ns)
+		i++;
+	snprintf(ret, 32, "%" PRIu64 "%s", v / units[i].ns, units[i].name);
+	return ret;
+}
+
 static int out_of_range(const struct opt *row, const char *text, struct err *e)
 {
-	double f = row->type == OPT_NS ? 1e-3 : 1;
-	const char *u = row->type == OPT_NS ? "us" : "";
+	char min[32], max[32];
 
+	bound(row, row->min, min);
+	bound(row, row->max, max);
 	if (row->max == 0)
-		return err_set(e, -ERANGE, "%s \"%s\": must be at least %.15g%s", row->name, text,
-			       (double)row->min * f, u);
-	return err_set(e, -ERANGE, "%s \"%s\": must be within %.15g%s to %.15g%s", row->name, text,
-		       (double)row->min * f, u, (double)row->max * f, u);
+		return err_set(e, -ERANGE, "%s \"%s\": must be at least %s", row->name, text, min);
+	return err_set(e, -ERANGE, "%s \"%s\": must be within %s to %s", row->name, text, min, max);
 }
 
 static bool in_range(const struct opt *row, uint64_t v)

@@ -186,6 +186,9 @@ static void kernel_files_are_read_and_written_below_their_root(void **state)
 	assert_int_equal(v, 42);
 	assert_int_equal(kfile_write(root, "value", "x", &e), 0);
 	assert_int_equal(kfile_read_u64(root, "absent", &v, &e), -ENOENT);
+	/* the whole path, not the one below the root */
+	assert_contains(e.msg, "open /tmp/irqlab-kfile-");
+	assert_contains(e.msg, "/absent: No such file");
 	assert_contains(e.msg, "absent");
 	assert_int_equal(kfile_write(root, "../x", "1", &e), -EINVAL);
 	assert_int_equal(kfile_write(root, "a/../../x", "1", &e), -EINVAL);
@@ -238,6 +241,30 @@ static void defaults_fill_every_type(void **state)
 	opt_release(rows, &c);
 	assert_null(c.text);
 	assert_null(c.uints.v);
+}
+
+static void bounds_of_times_have_the_unit_that_fits(void **state)
+{
+	static const struct {
+		uint64_t min, max;
+		const char *want;
+	} cases[] = {
+		{ 10000000, 3600000000000, "within 10ms to 1h" },
+		{ 10000, 1000000000, "within 10us to 1s" },
+		{ 1, 1500, "within 1ns to 1500ns" },
+		{ 0, 5400000000000, "within 0 to 90min" },
+		{ 60000000000, 0, "at least 1min" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct opt row = {
+			.name = "t", .type = OPT_NS, .min = cases[i].min, .max = cases[i].max
+		};
+		struct err e = {};
+
+		assert_int_equal(opt_check(&row, cases[i].max ? "100h" : "1s", &e), -ERANGE);
+		assert_contains(e.msg, cases[i].want);
+	}
 }
 
 static void refusals_quote_the_text_and_say_what_is_allowed(void **state)
@@ -294,6 +321,7 @@ int main(void)
 		cmocka_unit_test(bad_cpu_lists_are_refused),
 		cmocka_unit_test(kernel_files_are_read_and_written_below_their_root),
 		cmocka_unit_test(defaults_fill_every_type),
+		cmocka_unit_test(bounds_of_times_have_the_unit_that_fits),
 		cmocka_unit_test(refusals_quote_the_text_and_say_what_is_allowed),
 		cmocka_unit_test(draws_are_uniform_and_repeatable),
 	};
