@@ -416,7 +416,8 @@ static int wakeup_drain(struct probe *p, struct sample_sink *out, struct err *e)
 	struct wakeup_result res = { .lanes = p->lanes,
 				     .nr_lanes = p->nr_lanes,
 				     .nr_cpus = p->cpus.nr,
-				     .begin_ns = atomic_load(&p->window.begin_ns) };
+				     .begin_ns = atomic_load(&p->window.begin_ns),
+				     .end_ns = atomic_load(&p->window.end_ns) };
 
 	say_disturbed(p, &m);
 	wakeup_report(&res, &m);

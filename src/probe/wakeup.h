@@ -100,6 +100,7 @@ struct wakeup_result {
 	size_t nr_lanes;
 	size_t nr_cpus;	   /* lanes of one priority stand together */
 	uint64_t begin_ns; /* of the window */
+	uint64_t end_ns;   /* UINT64_MAX: it did not close */
 };
 
 void wakeup_report(const struct wakeup_result *res, struct emit *m);

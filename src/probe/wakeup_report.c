@@ -16,7 +16,11 @@
 /* Room for "cpu=8191,prio=99". */
 #define LABELS_SIZE 48
 
-/* A quantile is given with ten samples above it at least: below that it is noise. */
+/*
+ * A quantile is given when ten of the wake-ups that were due lie above it, N (1 - q) >= 10: below
+ * that it is noise.  N counts the skipped ones too: it follows from window and interval alone, so
+ * that a variant with long stalls does not lose the quantile that shows them.
+ */
 struct quantile {
 	const char *name;
 	double q;
@@ -71,17 +75,17 @@ void wakeup_correct(const struct hist *h, uint64_t interval_ns, struct hist *ret
 static void report_quantile(struct emit *m, const struct group *g, const struct quantile *q,
 			    const struct hist *h)
 {
-	uint64_t v = 0;
+	uint64_t v = 0, due = g->hist->total + g->skipped;
 
-	if (h->total >= q->needs && hist_quantile(h, q->q, &v) == 0) {
+	if (due >= q->needs && hist_quantile(h, q->q, &v) == 0) {
 		emit_scalar(m, q->name, "ns", g->labels, (double)v);
 		return;
 	}
 	if (g->says)
 		emit_event(m, SEVERITY_NOTE, 0,
-			   "%s%s%s left out: %" PRIu64 " wake-ups, %" PRIu64
+			   "%s%s%s left out: %" PRIu64 " wake-ups were due in the window, %" PRIu64
 			   " needed; a longer trial or a shorter interval gives them",
-			   q->name, *g->labels ? " of " : "", g->labels, h->total, q->needs);
+			   q->name, *g->labels ? " of " : "", g->labels, due, q->needs);
 }
 
 static void report_group(struct emit *m, const struct group *g)
@@ -132,33 +136,55 @@ static void free_pointp(struct point **p)
 	free(*p);
 }
 
-static void report_seconds(struct emit *m, const struct wakeup_lane *l, uint64_t begin_ns,
-			   const char *labels)
+/*
+ * How many points the window of @res has at most: one a second, and a last interval shorter than
+ * half a second belongs to the one before it, whose maximum it would otherwise undercut.
+ */
+static size_t max_points(const struct wakeup_result *res, size_t nr_seconds)
+{
+	uint64_t nr;
+
+	if (res->end_ns <= res->begin_ns || res->end_ns == UINT64_MAX)
+		return nr_seconds;
+	nr = (res->end_ns - res->begin_ns + NS_PER_S / 2) / NS_PER_S;
+	nr = nr ? nr : 1;
+	return nr < nr_seconds ? (size_t)nr : nr_seconds;
+}
+
+static void report_seconds(struct emit *m, const struct wakeup_lane *l,
+			   const struct wakeup_result *res, const char *labels)
 {
 	_cleanup_(free_pointp) struct point *points = calloc(l->nr_seconds, sizeof(*points));
-	size_t nr = 0;
+	size_t nr = 0, most = max_points(res, l->nr_seconds);
 
 	if (!points) {
 		if (m->r == 0)
 			m->r = err_nomem(m->e, "maxima of the wake-ups");
 		return;
 	}
-	for (size_t i = 0; i < l->nr_seconds; i++)
-		if (l->seconds[i].at_ns)
-			points[nr++] = (struct point){ (int64_t)(l->seconds[i].at_ns - begin_ns),
-						       (double)l->seconds[i].max_ns };
+	for (size_t i = 0; i < l->nr_seconds; i++) {
+		const struct wakeup_second *s = &l->seconds[i];
+		struct point at = { (int64_t)(s->at_ns - res->begin_ns), (double)s->max_ns };
+
+		if (!s->at_ns)
+			continue;
+		if (i < most || nr == 0)
+			points[nr++] = at;
+		else if (at.v > points[nr - 1].v)
+			points[nr - 1] = at;
+	}
 	if (nr)
 		emit_series(m, "max", "ns", labels, points, nr);
 }
 
-static void report_raw(struct emit *m, const struct wakeup_lane *l, uint64_t begin_ns)
+static void report_raw(struct emit *m, const struct wakeup_lane *l, const struct wakeup_result *res)
 {
 	char labels[LABELS_SIZE];
 
 	snprintf(labels, sizeof(labels), "cpu=%u,prio=%u", l->cpu, l->priority);
 	if (l->hist.total)
 		emit_hist(m, "latency", labels, &l->hist);
-	report_seconds(m, l, begin_ns, labels);
+	report_seconds(m, l, res, labels);
 	if (l->error)
 		emit_event(m, SEVERITY_VETO, 0, "%s: clock_nanosleep failed (errno %d)", labels,
 			   l->error);
@@ -193,7 +219,7 @@ void wakeup_report(const struct wakeup_result *res, struct emit *m)
 			snprintf(labels, sizeof(labels), at ? "cpu=%u,prio=%u" : "cpu=%u", l->cpu,
 				 l->priority);
 			report_lanes(m, &g, l, 1);
-			report_raw(m, l, res->begin_ns);
+			report_raw(m, l, res);
 		}
 	}
 }

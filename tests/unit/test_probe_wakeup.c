@@ -142,7 +142,7 @@ static void reports_merge_cpus_and_label_priorities(void **state)
 {
 	struct wakeup_second seconds[2] = { { 900, 5000000100 }, { 0, 0 } };
 	struct wakeup_lane *l = lanes_of(4, seconds);
-	struct wakeup_result res = { l, 4, 2, 5000000000 };
+	struct wakeup_result res = { l, 4, 2, 5000000000, 7000000000 };
 	_cleanup_(collect_release) struct collect out = collect_new();
 	struct err e = {};
 	struct emit m = { .out = &out.sink, .instance = "wakeup", .e = &e };
@@ -182,7 +182,7 @@ static void quantiles_without_enough_samples_are_left_out(void **state)
 {
 	struct wakeup_second seconds[2] = {};
 	struct wakeup_lane *l = lanes_of(1, seconds);
-	struct wakeup_result res = { l, 1, 1, 0 };
+	struct wakeup_result res = { l, 1, 1, 0, UINT64_MAX };
 	static const struct {
 		uint64_t n;
 		bool p50, p99, p999;
@@ -206,11 +206,96 @@ static void quantiles_without_enough_samples_are_left_out(void **state)
 	free(l);
 }
 
+/* By what was due: how many wake-ups a stall swallowed does not decide it. */
+static void skipped_wakeups_count_towards_a_quantile(void **state)
+{
+	struct wakeup_second seconds[2] = {};
+	struct wakeup_lane *l = lanes_of(1, seconds);
+	struct wakeup_result res = { l, 1, 1, 0, UINT64_MAX };
+	static const uint64_t skipped[] = { 0, 1, 400, 999 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(skipped); i++) {
+		for (uint64_t due = 999; due <= 1000; due++) {
+			_cleanup_(collect_release) struct collect out = collect_new();
+			struct err e = {};
+			struct emit m = { .out = &out.sink, .instance = "w", .e = &e };
+			uint64_t n = due - skipped[i];
+
+			if (n == 0)
+				continue;
+			memset(&l->hist, 0, sizeof(l->hist));
+			hist_add_many(&l->hist, 5, n);
+			l->skipped = skipped[i];
+			wakeup_report(&res, &m);
+			assert_int_equal(!!collect_find(&out, RECORD_SCALAR, "w.p99", ""),
+					 due == 1000);
+			assert_int_equal(!!collect_find(&out, RECORD_SCALAR, "w.p99-corrected", ""),
+					 due == 1000);
+			assert_non_null(collect_event(
+				&out, due == 1000 ? "p999 left out: 1000 wake-ups were due"
+						  : "p99 left out: 999 wake-ups were due"));
+		}
+	}
+	free(l);
+}
+
+/* The maxima of the window's seconds; a rest of less than half a second is no second. */
+static void a_short_rest_of_the_window_belongs_to_its_last_second(void **state)
+{
+	static const struct {
+		uint64_t length_ns;
+		size_t nr;
+		double last;
+		int64_t last_t_ns;
+	} cases[] = {
+		{ 2000500000, 2, 90, 2000400000 }, { 2499999999, 2, 90, 2000400000 },
+		{ 2500000000, 3, 90, 2000400000 }, { 1999000000, 2, 90, 2000400000 },
+		{ 300000000, 1, 90, 2000400000 },
+	};
+	const uint64_t begin = 5000000000;
+	struct wakeup_second seconds[4] = {
+		{ 50, begin + 10 }, { 70, begin + 1000000010 }, { 90, begin + 2000400000 }, { 0, 0 }
+	};
+	struct wakeup_lane *l = lanes_of(1, seconds);
+
+	l->nr_seconds = ARRAY_SIZE(seconds);
+	hist_add_many(&l->hist, 5, 3);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wakeup_result res = { l, 1, 1, begin, begin + cases[i].length_ns };
+		_cleanup_(collect_release) struct collect out = collect_new();
+		struct err e = {};
+		struct emit m = { .out = &out.sink, .instance = "w", .e = &e };
+		const struct record *r;
+
+		wakeup_report(&res, &m);
+		r = collect_find(&out, RECORD_SERIES, "w.max", "cpu=0,prio=0");
+		assert_int_equal(r->nr_points, cases[i].nr);
+		assert_near(r->points[r->nr_points - 1].v, cases[i].last, 0);
+		assert_int_equal(r->points[r->nr_points - 1].t_ns, cases[i].last_t_ns);
+	}
+	/* the rest was quieter: the second's own maximum stays */
+	seconds[2].max_ns = 60;
+	{
+		struct wakeup_result res = { l, 1, 1, begin, begin + 2000500000 };
+		_cleanup_(collect_release) struct collect out = collect_new();
+		struct err e = {};
+		struct emit m = { .out = &out.sink, .instance = "w", .e = &e };
+		const struct record *r;
+
+		wakeup_report(&res, &m);
+		r = collect_find(&out, RECORD_SERIES, "w.max", "cpu=0,prio=0");
+		assert_int_equal(r->nr_points, 2);
+		assert_near(r->points[1].v, 70, 0);
+		assert_int_equal(r->points[1].t_ns, 1000000010);
+	}
+	free(l);
+}
+
 static void a_lane_that_failed_or_moved_vetoes(void **state)
 {
 	struct wakeup_second seconds[2] = {};
 	struct wakeup_lane *l = lanes_of(1, seconds);
-	struct wakeup_result res = { l, 1, 1, 0 };
+	struct wakeup_result res = { l, 1, 1, 0, UINT64_MAX };
 	_cleanup_(collect_release) struct collect out = collect_new();
 	struct err e = {};
 	struct emit m = { .out = &out.sink, .instance = "w", .e = &e };
@@ -267,7 +352,7 @@ static void bad_options_are_refused_with_their_remedy(void **state)
 	static const struct {
 		const char *key, *value, *says;
 	} cases[] = {
-		{ "interval", "5us", "must be within 10us to 1000000us" },
+		{ "interval", "5us", "must be within 10us to 1s" },
 		{ "interval", "2s", "must be within" },
 		{ "priority", "0", "must be within 1 to 99" },
 		{ "priority", "100", "must be within 1 to 99" },
@@ -600,6 +685,8 @@ int main(void)
 		cmocka_unit_test(the_correction_is_right_within_a_bucket),
 		cmocka_unit_test(reports_merge_cpus_and_label_priorities),
 		cmocka_unit_test(quantiles_without_enough_samples_are_left_out),
+		cmocka_unit_test(skipped_wakeups_count_towards_a_quantile),
+		cmocka_unit_test(a_short_rest_of_the_window_belongs_to_its_last_second),
 		cmocka_unit_test(a_lane_that_failed_or_moved_vetoes),
 		cmocka_unit_test(bad_options_are_refused_with_their_remedy),
 		cmocka_unit_test(every_cycle_is_a_sample_or_skipped_also_under_a_stall),
