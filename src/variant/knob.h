@@ -62,6 +62,7 @@ struct witness {
 /* As min_demand: nobody knows whether it was asked for, so no movement means idle, never veto. */
 #define WITNESS_DEMAND_UNKNOWN UINT64_MAX
 
+/* Messages in @e do not name the knob: variant.c puts "knob NAME: TARGET" in front. */
 struct knob_ops {
 	struct plugin plugin;
 	/* 0, or negative with the reason why it cannot be used here; knob_usable(): always. */

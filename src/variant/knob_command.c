@@ -90,7 +90,7 @@ static int parse_target(const char *target, struct command_cfg *ret, struct err 
 		json_object_object_get_ex(o, row->name, &v);
 		text = v ? json_object_get_string(v) : row->def;
 		if (!text)
-			return err_set(e, -EINVAL, "command %s: no \"%s\"", target, row->name);
+			return err_set(e, -EINVAL, "%s: no \"%s\"", target, row->name);
 		*field(&cfg, row) = strdup(text);
 		if (!*field(&cfg, row))
 			return err_nomem(e, target);
@@ -111,9 +111,9 @@ static int command_resolve(const struct host *host, const struct instance *inst,
 	if (r < 0)
 		return r;
 	if (!*cfg.set || !*cfg.undo)
-		return err_set(e, -EINVAL, "command needs both set and undo");
+		return err_set(e, -EINVAL, "needs both set and undo");
 	if (*cfg.expect && !*cfg.read)
-		return err_set(e, -EINVAL, "command \"%s\": expect needs read", cfg.set);
+		return err_set(e, -EINVAL, "\"%s\": expect needs read", cfg.set);
 	format_target(&cfg, &target);
 	buf_printf(&value, "%s%s", *cfg.expect ? VALUE_READS : VALUE_SET, cfg.expect);
 	if (target.failed || value.failed)
@@ -135,7 +135,7 @@ static int command_read(const struct host *host, const char *target, char **ret,
 	if (r < 0)
 		return r;
 	if (!*cfg.read)
-		return err_set(e, -ENODATA, "command \"%s\" has no read", cfg.set);
+		return err_set(e, -ENODATA, "\"%s\" has no read", cfg.set);
 	r = shell_run(cfg.read, LIMIT_NS, &text, e);
 	if (r < 0)
 		return r;

@@ -75,8 +75,7 @@ static int place_of(const struct host *host, const char *path, struct place *ret
 		p.ephemeral = strncmp(p.rest, "sys/net/", 8) == 0 && host->dut.netns_fd >= 0;
 	} else {
 		return err_set(e, -EINVAL,
-			       "file %s: only files below /sys and /proc can be set and set back",
-			       path);
+			       "%s: only files below /sys and /proc can be set and set back", path);
 	}
 	*ret = p;
 	return 0;
@@ -90,12 +89,12 @@ static int check_inside(const struct place *p, const char *path, struct err *e)
 	_cleanup_(close_fdp) int fd = -1;
 
 	if (strstr(path, "/../") || (strlen(path) >= 3 && !strcmp(path + strlen(path) - 3, "/..")))
-		return err_set(e, -EINVAL, "file %s: \"..\" is not allowed", path);
+		return err_set(e, -EINVAL, "%s: \"..\" is not allowed", path);
 	fd = (int)syscall(SYS_openat2, p->root_fd, p->rest, &how, sizeof(how));
 	if (fd < 0 && (errno == EXDEV || errno == ELOOP))
-		return err_set(e, -EINVAL, "file %s: it leads out of /sys and /proc", path);
+		return err_set(e, -EINVAL, "%s: it leads out of /sys and /proc", path);
 	if (fd < 0 && errno != ENOSYS)
-		return err_sys(e, "file %s", path);
+		return err_sys(e, "%s", path);
 	return 0;
 }
 
@@ -133,7 +132,7 @@ static int file_read(const struct host *host, const char *target, char **ret, st
 		return r;
 	r = kfile_read_line(p.root_fd, p.rest, &text, e);
 	if (r < 0)
-		return err_wrap(e, "file %s", target);
+		return r;
 	keep_selected(text);
 	*ret = take_ptr(text);
 	return 0;
@@ -147,8 +146,7 @@ static int file_write(const struct host *host, const char *target, const char *v
 	if (r < 0)
 		return r;
 	/* a write of no bytes does nothing */
-	r = kfile_write(p.root_fd, p.rest, *value ? value : "\n", e);
-	return r < 0 ? err_wrap(e, "file %s", target) : r;
+	return kfile_write(p.root_fd, p.rest, *value ? value : "\n", e);
 }
 
 static int file_resolve(const struct host *host, const struct instance *inst,

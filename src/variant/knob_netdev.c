@@ -100,13 +100,13 @@ static int parse_target(const struct host *host, const char *text, struct target
 	size_t len = what ? (size_t)(what - text) : 0;
 
 	if (len == 0 || len >= sizeof(t.dev))
-		return err_set(e, -EINVAL, "netdev target \"%s\" is not DEV SETTING", text);
+		return err_set(e, -EINVAL, "target \"%s\" is not DEV SETTING", text);
 	memcpy(t.dev, text, len);
 	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
 		if (strcmp(features[i].name, what + 1) == 0)
 			t.feature = &features[i];
 	if (!t.feature && strcmp(what + 1, "threaded") != 0)
-		return err_set(e, -EINVAL, "netdev target \"%s\": no such setting", text);
+		return err_set(e, -EINVAL, "target \"%s\": no such setting", text);
 	t.side = host_side_of(host, t.dev);
 	*ret = t;
 	return 0;
@@ -135,7 +135,7 @@ static int ethtool(int fd, const char *dev, void *cmd, const char *what, struct 
 
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", dev);
 	r = ioctl(fd, SIOCETHTOOL, &ifr);
-	return r < 0 ? err_sys(e, "netdev %s: %s", dev, what) : r;
+	return r < 0 ? err_sys(e, "%s: %s", dev, what) : r;
 }
 
 static size_t nr_blocks(size_t nr)
@@ -238,7 +238,7 @@ static int format_feature(const struct state *s, const struct target *t, struct 
 	}
 	kind = on[1] + off[1] > 0;
 	if (on[kind] + off[kind] == 0)
-		return err_set(e, -ENOTSUP, "netdev %s: this kernel has no feature %s", t->dev,
+		return err_set(e, -ENOTSUP, "%s: this kernel has no feature %s", t->dev,
 			       t->feature->name);
 	if (kind && on[1] && off[1])
 		return buf_puts(out, buf_str(&mixed));
@@ -306,9 +306,8 @@ static int write_feature(const struct target *t, const char *value, struct err *
 		set->features[i / 32].requested |= (uint32_t)on << (i % 32);
 	}
 	if (asked == 0)
-		return err_set(e, -EOPNOTSUPP,
-			       "netdev %s: %s cannot be changed: its driver fixes it", t->dev,
-			       t->feature->name);
+		return err_set(e, -EOPNOTSUPP, "%s: %s cannot be changed: its driver fixes it",
+			       t->dev, t->feature->name);
 	r = ethtool(s.fd, t->dev, set, "set features", e);
 	return r < 0 ? err_wrap(e, "%s", t->feature->name) : 0;
 }
@@ -322,7 +321,7 @@ static int threaded_root(const struct target *t, struct err *e)
 {
 	if (t->side->sys_fd < 0)
 		return err_set(e, -ENOTSUP,
-			       "netdev %s: no sysfs shows its network namespace, so threaded "
+			       "%s: no sysfs shows its network namespace, so threaded "
 			       "cannot be reached",
 			       t->dev);
 	return t->side->sys_fd;
@@ -360,11 +359,10 @@ static int netdev_write(const struct host *host, const char *target, const char 
 		return root;
 	r = kfile_write(root, path, value, e);
 	if (r == -EOPNOTSUPP)
-		return err_set(
-			e, r,
-			"no effect is possible: netdev %s has no NAPI to put into a thread; its "
-			"driver has none, it is down, or, for a veth, it has gro off",
-			t.dev);
+		return err_set(e, r,
+			       "no effect is possible: %s has no NAPI to put into a thread; its "
+			       "driver has none, it is down, or, for a veth, it has gro off",
+			       t.dev);
 	return r;
 }
 
@@ -383,7 +381,7 @@ static int check_dev(const struct host *host, const char *dev, struct err *e)
 	char path[64];
 
 	if (strlen(dev) >= IFNAMSIZ || strpbrk(dev, "/ ") || dev[0] == '\0')
-		return err_set(e, -EINVAL, "netdev \"%s\" is not a name of a network device", dev);
+		return err_set(e, -EINVAL, "dev \"%s\" is not a name of a network device", dev);
 	snprintf(path, sizeof(path), "class/net/%s", dev);
 	if (side->sys_fd >= 0 && faccessat(side->sys_fd, path, F_OK, 0) < 0)
 		return err_set(e, -ENOENT, "there is no network device %s (ip link lists them)",
@@ -398,9 +396,8 @@ static int resolve_cfg(const struct host *host, const struct instance *inst,
 	int r = 0;
 
 	if (inst->nr_settings < 2 || cfg->dev.nr == 0)
-		return err_set(
-			e, -EINVAL,
-			"netdev needs a device and a setting, such as { dev: eth0, gro: on }");
+		return err_set(e, -EINVAL,
+			       "needs a device and a setting, such as { dev: eth0, gro: on }");
 	for (size_t i = 0; i < cfg->dev.nr && r >= 0; i++)
 		r = check_dev(host, cfg->dev.v[i], e);
 	for (size_t i = 0; i < cfg->dev.nr && r >= 0; i++)

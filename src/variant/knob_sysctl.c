@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,12 +60,12 @@ static int absent(const struct host *host, const char *name, struct err *e)
 	if (is_net(name) && in_other_netns(host))
 		return err_set(
 			e, -ENOENT,
-			"sysctl %s does not exist in the network namespace of the device "
+			"%s does not exist in the network namespace of the device "
 			"under test: it may belong to the machine as a whole, which shows it "
 			"in the first namespace only; set it there or leave it out",
 			name);
 	return err_set(e, -ENOENT,
-		       "sysctl %s does not exist on this machine: misspelt, or its module is not "
+		       "%s does not exist on this machine: misspelt, or its module is not "
 		       "loaded (sysctl -a lists what exists)",
 		       name);
 }
@@ -79,7 +80,30 @@ static int sysctl_read(const struct host *host, const char *target, char **ret, 
 	r = kfile_read_line(host->proc_fd, path, ret, e);
 	if (r == -ENOENT)
 		return absent(host, target, e);
-	return r < 0 ? err_wrap(e, "sysctl %s", target) : r;
+	return r;
+}
+
+/* net.ipv4.tcp_congestion_control, with either separator */
+static bool is_congestion(const char *path)
+{
+	return strcmp(path, "sys/net/ipv4/tcp_congestion_control") == 0;
+}
+
+/* What may be done about a refused algorithm, after the kernel's own reason. */
+static int refuse_congestion(const struct host *host, int r, struct err *e)
+{
+	_cleanup_(free_charp) char *allowed = NULL;
+	char why[sizeof(e->msg)];
+	struct err unread = {};
+
+	kfile_read_line(host->proc_fd, "sys/net/ipv4/tcp_allowed_congestion_control", &allowed,
+			&unread);
+	snprintf(why, sizeof(why), "%s", e->msg);
+	return err_set(e, r,
+		       "%.600s; in a network namespace the kernel allows only the algorithms of "
+		       "net.ipv4.tcp_allowed_congestion_control (here: %.200s): allow it in the "
+		       "first namespace, or give the tcp load the option congestion",
+		       why, allowed ? allowed : "cannot be read");
 }
 
 static int sysctl_write(const struct host *host, const char *target, const char *value,
@@ -94,7 +118,10 @@ static int sysctl_write(const struct host *host, const char *target, const char 
 	r = kfile_write(host->proc_fd, path, *value ? value : "\n", e);
 	if (r == -ENOENT)
 		return absent(host, target, e);
-	return r < 0 ? err_wrap(e, "sysctl %s", target) : r;
+	/* of this file's write it means just that: whoever lacks the right cannot open it */
+	if (r == -EPERM && is_congestion(path))
+		return refuse_congestion(host, r, e);
+	return r;
 }
 
 static int sysctl_resolve(const struct host *host, const struct instance *inst,
@@ -104,7 +131,7 @@ static int sysctl_resolve(const struct host *host, const struct instance *inst,
 
 	if (inst->nr_settings == 0)
 		return err_set(e, -EINVAL,
-			       "sysctl needs names and values such as { net.core.busy_poll: 50 }");
+			       "needs names and values such as { net.core.busy_poll: 50 }");
 	for (size_t i = 0; i < inst->nr_settings; i++) {
 		const struct setting *s = &inst->settings[i];
 		_cleanup_(free_charp) char *path = path_of(s->key);
@@ -113,9 +140,8 @@ static int sysctl_resolve(const struct host *host, const struct instance *inst,
 		if (!path)
 			return err_nomem(e, s->key);
 		if (faccessat(host->proc_fd, path, F_OK, 0) < 0)
-			return errno == ENOENT || errno == ENOTDIR
-				       ? absent(host, s->key, e)
-				       : err_sys(e, "sysctl %s", s->key);
+			return errno == ENOENT || errno == ENOTDIR ? absent(host, s->key, e)
+								   : err_sys(e, "%s", s->key);
 		r = knob_settings_add(&l, s->key, s->value, e);
 		if (r < 0)
 			return r;

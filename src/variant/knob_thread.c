@@ -290,14 +290,14 @@ static int check_options(const struct instance *inst, const struct thread_cfg *c
 	bool policy = instance_value(inst, "policy");
 
 	if (!policy && !cfg->cpus)
-		return err_set(e, -EINVAL, "thread \"%s\": neither policy nor cpus is given",
+		return err_set(e, -EINVAL, "match \"%s\": neither policy nor cpus is given",
 			       cfg->match);
 	if (policy && is_rt((size_t)cfg->policy) && cfg->priority == 0)
-		return err_set(e, -EINVAL, "thread \"%s\": policy %s needs a priority of 1 to 99",
+		return err_set(e, -EINVAL, "match \"%s\": policy %s needs a priority of 1 to 99",
 			       cfg->match, policies[cfg->policy]);
 	if (cfg->priority && (!policy || !is_rt((size_t)cfg->policy)))
 		return err_set(e, -EINVAL,
-			       "thread \"%s\": priority %" PRIu64 " goes with policy fifo or rr",
+			       "match \"%s\": priority %" PRIu64 " goes with policy fifo or rr",
 			       cfg->match, cfg->priority);
 	return 0;
 }

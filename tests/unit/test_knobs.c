@@ -147,6 +147,17 @@ static void an_absent_sysctl_says_why(void **state)
 	expect_setting(&l, 0, "vm.swappiness", "1");
 }
 
+/* variant.c puts "knob sysctl: NAME" in front */
+static void a_sysctls_errors_name_its_file_and_not_the_knob(void **state)
+{
+	struct err e = {};
+
+	tree_write(&tree, "proc/sys/kernel/dir/x", "1\n");
+	assert_true(knob_sysctl.write(&tree.host, "kernel.dir", "1", &e) < 0);
+	assert_contains(e.msg, "/proc/sys/kernel/dir: ");
+	assert_null(strstr(e.msg, "sysctl"));
+}
+
 static void files_stay_inside_sys_and_proc(void **state)
 {
 	static const char *const bad[] = { "/etc/passwd",    "/sys/../etc/passwd", "sys/x",
@@ -909,6 +920,44 @@ static void sysctls_of_the_namespace_are_set(void **state)
 	leave_namespace();
 }
 
+/* The first word of @list that is none of @others, NULL when there is none; @list is cut up. */
+static const char *word_besides(char *list, const char *others)
+{
+	char *rest = NULL;
+
+	for (char *w = strtok_r(list, " ", &rest); w; w = strtok_r(NULL, " ", &rest))
+		if (!strstr(others, w))
+			return w;
+	return NULL;
+}
+
+static void a_refused_congestion_control_has_its_remedy(void **state)
+{
+	_cleanup_(free_charp) char *all = NULL, *allowed = NULL;
+	const char *refused;
+	struct err e = {};
+
+	if (!enter_namespace())
+		skip();
+	all = read_of(&knob_sysctl, "net.ipv4.tcp_available_congestion_control");
+	allowed = read_of(&knob_sysctl, "net.ipv4.tcp_allowed_congestion_control");
+	refused = word_besides(all, allowed);
+	if (!refused) {
+		leave_namespace();
+		print_message("every congestion control here is allowed in namespaces\n");
+		skip();
+	}
+	assert_int_equal(knob_sysctl.write(&ns_host, "net.ipv4.tcp_congestion_control", refused,
+					   &e),
+			 -EPERM);
+	assert_contains(e.msg,
+			"/proc/sys/net/ipv4/tcp_congestion_control: Operation not permitted");
+	assert_contains(e.msg, "tcp_allowed_congestion_control (here: ");
+	assert_contains(e.msg, allowed);
+	assert_contains(e.msg, "give the tcp load the option congestion");
+	leave_namespace();
+}
+
 static void plugins_are_well_formed(void **state)
 {
 	for (size_t i = 0; knobs[i]; i++) {
@@ -938,6 +987,7 @@ int main(void)
 		with_tree(sysctl_names_follow_the_first_separator),
 		with_tree(sysctl_values_compare_by_words),
 		with_tree(an_absent_sysctl_says_why),
+		with_tree(a_sysctls_errors_name_its_file_and_not_the_knob),
 		with_tree(files_stay_inside_sys_and_proc),
 		with_tree(files_of_choices_read_as_the_selected_one),
 		with_tree(a_netdevs_files_lie_in_its_namespace),
@@ -962,6 +1012,7 @@ int main(void)
 		with_tree(threaded_works_or_is_vetoed),
 		with_tree(threaded_without_napi_says_so),
 		with_tree(sysctls_of_the_namespace_are_set),
+		with_tree(a_refused_congestion_control_has_its_remedy),
 		with_tree(plugins_are_well_formed),
 	};
 
