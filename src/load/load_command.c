@@ -231,10 +231,13 @@ static int command_drain(struct load *l, struct sample_sink *out, struct err *e)
 
 	buf_printf(&name, "%s.cpu", l->name);
 	if (l->ended) {
-		buf_printf(&text, "\"%s\" ended before the window did: %s %d", l->cfg.run,
-			   l->info.si_code == CLD_EXITED ? "exit status" : "signal",
+		/* a trial that was partly without its load is none under that load */
+		buf_printf(&text,
+			   "\"%s\" ended before the window did (%s %d): the load must run for the "
+			   "whole window, so let the command last longer than duration",
+			   l->cfg.run, l->info.si_code == CLD_EXITED ? "exit status" : "signal",
 			   l->info.si_status);
-		r = sample_event(out, buf_str(&name), SEVERITY_WARN,
+		r = sample_event(out, buf_str(&name), SEVERITY_VETO,
 				 (int64_t)(l->end_ns - l->begin_ns), buf_str(&text), e);
 	}
 	if (r >= 0 && l->has_cpu)

@@ -739,7 +739,7 @@ static void a_command_runs_for_the_window_and_no_longer(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-static void a_command_that_ends_early_is_said_so(void **state)
+static void a_command_that_ends_early_vetoes_the_trial(void **state)
 {
 	struct load_env env = { .length_ns = NS_PER_S };
 	_cleanup_(instance_release) struct instance inst = new_instance("command");
@@ -750,8 +750,10 @@ static void a_command_that_ends_early_is_said_so(void **state)
 	if (run_load(&load_command, &env, &inst, &k, &e) < 0)
 		fail_msg("%s", e.msg);
 	assert_non_null(find(&k, RECORD_EVENT, "command.cpu"));
-	assert_string_equal(find(&k, RECORD_EVENT, "command.cpu")->text,
-			    "\"exit 3\" ended before the window did: exit status 3");
+	assert_int_equal(find(&k, RECORD_EVENT, "command.cpu")->severity, SEVERITY_VETO);
+	assert_contains(find(&k, RECORD_EVENT, "command.cpu")->text,
+			"\"exit 3\" ended before the window did (exit status 3): the load must run "
+			"for the whole window");
 	record_list_release(&k.list);
 }
 
@@ -976,7 +978,7 @@ int main(void)
 		cmocka_unit_test(a_peer_of_namespaces_carries_the_tcp_load),
 		cmocka_unit_test(a_command_dies_with_its_agent),
 		cmocka_unit_test(a_command_runs_for_the_window_and_no_longer),
-		cmocka_unit_test(a_command_that_ends_early_is_said_so),
+		cmocka_unit_test(a_command_that_ends_early_vetoes_the_trial),
 		cmocka_unit_test(a_command_that_is_not_there_fails_the_trial),
 		cmocka_unit_test(a_peer_host_tells_the_netdev_on_the_way),
 		cmocka_unit_test(both_ends_count_the_same_when_the_client_sends),
