@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cmd.h"
 #include "cmd_output.h"
 #include "compare_files.h"
@@ -72,6 +73,23 @@ static bool is_file(const char *arg)
 	return yes;
 }
 
+/* Whether @arg is an existing FILE with a "#" after it that is followed by no number of a run. */
+static bool is_bad_pick(const char *arg, struct err *e)
+{
+	const char *hash = strrchr(arg, '#');
+	_cleanup_(free_charp) char *file = hash ? strndup(arg, (size_t)(hash - arg)) : NULL;
+	uint64_t nr = 0;
+
+	if (!file || access(arg, F_OK) == 0 || (strcmp(file, "-") != 0 && access(file, F_OK) < 0))
+		return false;
+	if (text_u64(hash + 1, &nr) == 0 && nr > 0 && nr <= UINT32_MAX)
+		return false;
+	err_set(e, -EINVAL,
+		"\"%s\": after # comes the number of a run in %s; it counts from 1, as in %s#1",
+		arg, strcmp(file, "-") == 0 ? "standard input" : file, file);
+	return true;
+}
+
 static int files(const struct compare_cfg *cfg, char **args, int nr, struct err *e)
 {
 	_cleanup_(operand_release) struct operand a = {}, b = {};
@@ -80,19 +98,23 @@ static int files(const struct compare_cfg *cfg, char **args, int nr, struct err 
 				     .json = cfg->json,
 				     .seed = cfg->seed };
 	int r = operand_of(args[0], &a, e);
+	bool alone = nr < 2;
 
 	if (r >= 0)
 		r = file_read(a.path, TEXT_MAX, &a.text, e);
 	if (r >= 0 && nr > 1)
 		r = operand_of(args[1], &b, e);
-	if (r >= 0 && nr > 1)
+	/* standard input can be read once: two picks of it are of one text */
+	if (r >= 0 && nr > 1 && strcmp(a.path, "-") == 0 && strcmp(b.path, "-") == 0)
+		alone = true;
+	if (r >= 0 && !alone)
 		r = file_read(b.path, TEXT_MAX, &b.text, e);
 	if (r < 0)
 		return r;
 	opts.pick_a = a.pick;
 	opts.pick_b = b.pick;
 	r = compare_files(a.path, buf_str(&a.text), a.text.len, b.path,
-			  b.path ? buf_str(&b.text) : NULL, b.text.len, &opts, &out, e);
+			  alone ? NULL : buf_str(&b.text), b.text.len, &opts, &out, e);
 	fputs(buf_str(&out), stdout);
 	return r;
 }
@@ -124,6 +146,9 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 {
 	bool a_file = nr_args > 0 && is_file(args[0]), b_file = nr_args > 1 && is_file(args[1]);
 
+	for (int i = 0; i < nr_args; i++)
+		if (is_bad_pick(args[i], e))
+			return EXIT_USAGE;
 	if (nr_args == 2 && a_file != b_file) {
 		err_set(e, -EINVAL,
 			"compare takes two files or two stored runs: there is no file \"%s\"",

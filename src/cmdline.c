@@ -28,11 +28,13 @@ int cmdline_help(const struct command *cmd, struct buf *out)
 	if (cmd->options && cmd->options->opt.type != OPT_END)
 		buf_puts(out, "\n");
 	for (const struct cmdline_opt *o = cmd->options; o && o->opt.type != OPT_END; o++) {
-		char letter[6] = "    ";
+		char letter[6] = "    ", name[48];
 
 		if (o->letter)
 			snprintf(letter, sizeof(letter), "-%c, ", o->letter);
-		buf_printf(out, "  %s--%-20s %s", letter, o->opt.name, o->opt.help);
+		snprintf(name, sizeof(name), "%s%s", o->opt.name,
+			 o->opt.type == OPT_BOOL ? "" : "=...");
+		buf_printf(out, "  %s--%-20s %s", letter, name, o->opt.help);
 		if (o->opt.def && *o->opt.def && o->opt.type != OPT_BOOL)
 			buf_printf(out, " (%s)", o->opt.def);
 		buf_puts(out, "\n");
@@ -78,6 +80,19 @@ static int unknown(const struct command *cmd, const char *arg, struct err *e)
 	return EXIT_USAGE;
 }
 
+/* From "NAME "x": expected ..." to "option --NAME "x": expected ...". */
+static void name_option(const struct opt *row, struct err *e)
+{
+	size_t n = strlen(row->name);
+	char why[sizeof(e->msg)];
+
+	snprintf(why, sizeof(why), "%s", e->msg);
+	if (strncmp(why, row->name, n) == 0 && why[n] == ' ')
+		err_set(e, e->code, "option --%.900s", why);
+	else
+		err_wrap(e, "option --%s", row->name);
+}
+
 /* One option that getopt_long() found as @c in @arg; an exit code, 0 when all is well. */
 static int take_option(const struct command *cmd, int c, const char *arg, void *cfg, struct err *e)
 {
@@ -95,7 +110,7 @@ static int take_option(const struct command *cmd, int c, const char *arg, void *
 		o++;
 	if (opt_set(&o->opt, o->opt.type == OPT_BOOL ? "on" : optarg, cfg, e) >= 0)
 		return EXIT_DONE;
-	err_wrap(e, "option");
+	name_option(&o->opt, e);
 	return EXIT_USAGE;
 }
 

@@ -13,6 +13,7 @@
 
 #define EXIT_FAILED 1
 #define EXIT_UNDECIDED 4
+#define ELLIPSIS 3 /* columns of "..." */
 
 static const char reason_one_run[] =
 	"One run per side proves no difference between the variants (kernels, patches, settings): "
@@ -21,7 +22,8 @@ static const char reason_one_run[] =
 
 /* One side: its text, and which of its runs take part. */
 struct side {
-	const char *name;
+	const char *name; /* to show */
+	const char *file; /* as it was given */
 	const char *letter;
 	const char *text;
 	size_t len;
@@ -42,41 +44,48 @@ static size_t character(const char *s)
 	return n;
 }
 
+static size_t characters(const char *s)
+{
+	size_t total = 0;
+
+	for (; *s; s += character(s))
+		total++;
+	return total;
+}
+
 /* Append at most @columns characters of @s, safe to print. */
 static void put_cut(struct buf *out, const char *s, size_t columns)
 {
 	_cleanup_(buf_release) struct buf safe = {};
-	const char *p;
+	size_t total, shown;
+	const char *p, *end;
 
 	text_printable(&safe, s, strlen(s));
-	p = buf_str(&safe);
-	for (; *p && columns; columns--) {
-		size_t n = character(p);
-
-		if (columns == 1 && p[n])
-			buf_putc(out, '~');
-		else
-			buf_add(out, p, n);
-		p += n;
-	}
 	out->failed = out->failed || safe.failed;
+	p = buf_str(&safe);
+	total = characters(p);
+	shown = total > columns ? columns - ELLIPSIS : total;
+	for (end = p; shown; shown--)
+		end += character(end);
+	buf_add(out, p, (size_t)(end - p));
+	if (total > columns)
+		buf_puts(out, "...");
 }
 
 /* Append @s, or its last characters when it has more than @columns: a path's end tells most. */
 static void put_tail(struct buf *out, const char *s, size_t columns)
 {
 	_cleanup_(buf_release) struct buf safe = {};
+	size_t total;
 	const char *p;
-	size_t total = 0;
 
 	text_printable(&safe, s, strlen(s));
 	out->failed = out->failed || safe.failed;
-	for (p = buf_str(&safe); *p; p += character(p))
-		total++;
 	p = buf_str(&safe);
+	total = characters(p);
 	if (total > columns) {
-		buf_putc(out, '~');
-		for (; total >= columns; total--)
+		buf_puts(out, "...");
+		for (; total > columns - ELLIPSIS; total--)
 			p += character(p);
 	}
 	buf_puts(out, p);
@@ -161,18 +170,17 @@ void compare_json_note(struct buf *out, const char *fmt, ...)
 
 /* ---- which runs */
 
-/* "#1 line 9 iperf3: separate mask and ack / iperf3 -c HOST; #2 ..." for messages. */
+/* "\n  #1 iperf3 at line 9 (separate mask and ack)\n  #2 ...": the end of a message. */
 static void list_runs(const struct import_doc *doc, struct buf *out)
 {
 	for (size_t i = 0; i < doc->nr_runs; i++) {
 		const struct import_run *run = &doc->runs[i];
 
 		if (i == 12) {
-			buf_printf(out, "; and %zu more", doc->nr_runs - i);
+			buf_printf(out, "\n  and %zu more", doc->nr_runs - i);
 			return;
 		}
-		buf_printf(out, "%s#%zu %s at line %zu", i ? "; " : "", i + 1, run->tool,
-			   run->line);
+		buf_printf(out, "\n  #%zu %s at line %zu", i + 1, run->tool, run->line);
 		if (*run->heading || *run->label)
 			buf_puts(out, " (");
 		put_cut(out, *run->heading ? run->heading : run->label, 40);
@@ -208,23 +216,29 @@ static int apply_pick(struct side *s, struct err *e)
 		return 0;
 	if (s->pick > s->nr) {
 		list_runs(s->doc, &runs);
-		return err_set(e, -EINVAL, "%s#%u: it holds %zu run(s): %s", s->name, s->pick,
-			       s->nr, buf_str(&runs));
+		return err_set(e, -EINVAL, "%s#%u: it holds %zu run(s):%s", s->name, s->pick, s->nr,
+			       buf_str(&runs));
 	}
 	s->first = s->pick - 1;
 	s->nr = 1;
 	return 0;
 }
 
-static int refuse_single(const struct side *s, struct err *e)
+static int refuse_single(const struct side *s, unsigned int pick, struct err *e)
 {
 	_cleanup_(buf_release) struct buf runs = {};
 
 	list_runs(s->doc, &runs);
+	if (pick)
+		return err_set(e, -EINVAL,
+			       "%s#%u picks one run; compare needs two: %s#%u and another, as in: "
+			       "compare %s#%u %s#%u; %s holds %zu:%s",
+			       s->name, pick, s->name, pick, s->file, pick, s->file,
+			       pick == 1 ? 2 : 1, s->name, s->doc->nr_runs, buf_str(&runs));
 	return err_set(e, -EINVAL,
-		       "%s alone: expected exactly two runs of one tool in it; it holds %zu: %s; "
-		       "pick two, as in: compare %s#1 %s#2",
-		       s->name, s->doc->nr_runs, buf_str(&runs), s->name, s->name);
+		       "%s alone: expected exactly two runs of one tool in it; pick two, as in: "
+		       "compare %s#1 %s#2; it holds %zu:%s",
+		       s->name, s->file, s->file, s->doc->nr_runs, buf_str(&runs));
 }
 
 static int refuse_numbers(const struct side *a, const struct side *b, struct err *e)
@@ -235,8 +249,8 @@ static int refuse_numbers(const struct side *a, const struct side *b, struct err
 	list_runs(more->doc, &runs);
 	return err_set(e, -EINVAL,
 		       "%zu run(s) of %s cannot be paired with %zu of %s: pick one, as in %s#1; "
-		       "%s holds %s",
-		       a->nr, a->name, b->nr, b->name, more->name, more->name, buf_str(&runs));
+		       "%s holds:%s",
+		       a->nr, a->name, b->nr, b->name, more->file, more->name, buf_str(&runs));
 }
 
 /* Split a text that was given alone into its two runs. */
@@ -246,8 +260,12 @@ static int split_single(struct side *a, struct side *b, struct err *e)
 
 	if (a->pick && b->pick)
 		return 0;
+	if (doc->nr_runs == 0)
+		return refuse_empty(a, e);
+	if (a->pick > doc->nr_runs)
+		return apply_pick(a, e);
 	if (a->pick || b->pick || doc->nr_runs != 2 || doc->runs[0].ops != doc->runs[1].ops)
-		return doc->nr_runs ? refuse_single(a, e) : refuse_empty(a, e);
+		return refuse_single(a, a->pick ? a->pick : b->pick, e);
 	a->pick = 1;
 	b->pick = 2;
 	return 0;
@@ -316,7 +334,7 @@ static void put_side_json(const struct side *s, const char *key, size_t i, struc
 
 	compare_json_comma(out);
 	buf_printf(out, "\"%s\":{", key);
-	compare_json_text(out, "file", s->name);
+	compare_json_text(out, "file", s->file);
 	compare_json_number(out, "run", (double)(i + 1));
 	compare_json_number(out, "line", (double)run->line);
 	compare_json_text(out, "label", run->label);
@@ -377,7 +395,7 @@ static void put_skipped_json(const struct side *s, struct buf *out)
 	for (size_t i = 0; i < doc->nr_skipped && i < IMPORT_SKIPS_KEPT; i++) {
 		compare_json_comma(out);
 		buf_putc(out, '{');
-		compare_json_text(out, "file", s->name);
+		compare_json_text(out, "file", s->file);
 		compare_json_number(out, "line", (double)doc->skipped[i].line);
 		compare_json_text(out, "tool", doc->skipped[i].tool);
 		compare_json_text(out, "reason", doc->skipped[i].reason);
@@ -419,6 +437,11 @@ static int put_all(const struct side *a, const struct side *b, const struct comp
 	return out->failed ? err_nomem(e, "compare") : 0;
 }
 
+static const char *shown(const char *file)
+{
+	return strcmp(file, "-") == 0 ? "standard input" : file;
+}
+
 /* NOLINTNEXTLINE(readability-function-size): two texts are three parameters each */
 int compare_files(const char *a_name, const char *a, size_t a_len, const char *b_name,
 		  const char *b, size_t b_len, const struct compare_opts *opts, struct buf *out,
@@ -426,12 +449,12 @@ int compare_files(const char *a_name, const char *a, size_t a_len, const char *b
 {
 	_cleanup_(import_release) struct import_doc doc_a = {}, doc_b = {};
 	_cleanup_(buf_release) struct buf text = {};
-	struct side sa = { a_name, "A", a, a_len, &doc_a, opts->pick_a };
-	struct side sb = { a_name, "B", a, a_len, &doc_a, opts->pick_b };
+	struct side sa = { shown(a_name), a_name, "A", a, a_len, &doc_a, opts->pick_a };
+	struct side sb = { shown(a_name), a_name, "B", a, a_len, &doc_a, opts->pick_b };
 	int r;
 
 	if (b)
-		sb = (struct side){ b_name, "B", b, b_len, &doc_b, opts->pick_b };
+		sb = (struct side){ shown(b_name), b_name, "B", b, b_len, &doc_b, opts->pick_b };
 	if (!(opts->irq_rate >= 0 && isfinite(opts->irq_rate)))
 		r = err_set(e, -EINVAL, "interrupts per second: %g is no rate", opts->irq_rate);
 	else
