@@ -115,12 +115,14 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 		return r;
 	per_block = p.nr_variants * p.nr_scenarios;
 	seconds = plan_length_ns(&p) / NS_PER_S;
-	printf("%s: %u blocks of %zu trials, about %llu min %llu s\n", p.name, p.blocks, per_block,
-	       (unsigned long long)(seconds / 60), (unsigned long long)(seconds % 60));
+	printf("%s: %u blocks of %zu trials, about ", p.name, p.blocks, per_block);
+	if (seconds >= 60)
+		printf("%llu min ", (unsigned long long)(seconds / 60));
+	printf("%llu s\n", (unsigned long long)(seconds % 60));
 	for (size_t i = 0; i < p.nr_metrics; i++)
-		printf("metric %s: margin %.3g %%, smallest number of blocks for %zu metrics: %u\n",
+		printf("metric %s: margin %.3g %%, smallest number of blocks for %zu metric%s: %u\n",
 		       p.metrics[i].text, p.metrics[i].margin * 100, p.nr_metrics,
-		       plan_min_blocks(p.nr_metrics, p.alpha));
+		       p.nr_metrics == 1 ? "" : "s", plan_min_blocks(p.nr_metrics, p.alpha));
 	for (unsigned int b = 0; b < p.blocks; b++)
 		print_block(&p, slots + b * per_block, per_block, b);
 	return EXIT_DONE;

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -52,6 +53,14 @@ static int restore(const struct host *host, const char *dir, bool forget, struct
 	return r;
 }
 
+static void need_root(struct err *e)
+{
+	char why[sizeof(e->msg)];
+
+	snprintf(why, sizeof(why), "%s", e->msg);
+	err_set(e, e->code, "%.900s; run it as root: sudo irqlab restore", why);
+}
+
 static int run(const void *config, char **args, int nr_args, struct err *e)
 {
 	const struct restore_cfg *cfg = config;
@@ -59,6 +68,8 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 	_cleanup_(lock_releasep) struct lock *lock = NULL;
 	int r = lock_acquire(&lock, bench_state_dir(), e);
 
+	if ((r == -EACCES || r == -EPERM) && geteuid() != 0)
+		need_root(e);
 	if (r == -EBUSY || r == -EACCES || r == -EPERM)
 		return EXIT_CANNOT;
 	if (r >= 0)

@@ -23,7 +23,6 @@
 #include "load/server.h"
 #include "load/wire.h"
 
-#define EXIT_USAGE 2
 #define FIRST_BYTES_NS (10 * NS_PER_S)
 #define MAX_INTERVALS 1000000U
 
@@ -35,6 +34,7 @@ struct args {
 	bool reverse, one_off, json, nodelay;
 	const char *congestion;
 	const char *bind;
+	char client_only, server_only; /* the last such option that was given; 0: none */
 };
 
 /* What the text and JSON of one test remember from one interval to the next. */
@@ -183,50 +183,102 @@ static bool take_flag(int c, struct args *a)
 	}
 }
 
-/* 0, EXIT_USAGE (getopt has said why), or negative. */
-static int parse_args(int argc, char **argv, struct args *a, struct err *e)
+static const struct option longs[] = {
+	{ "server", no_argument, NULL, 's' },
+	{ "client", required_argument, NULL, 'c' },
+	{ "port", required_argument, NULL, 'p' },
+	{ "time", required_argument, NULL, 't' },
+	{ "parallel", required_argument, NULL, 'P' },
+	{ "reverse", no_argument, NULL, 'R' },
+	{ "bitrate", required_argument, NULL, 'b' },
+	{ "window", required_argument, NULL, 'w' },
+	{ "length", required_argument, NULL, 'l' },
+	{ "interval", required_argument, NULL, 'i' },
+	{ "one-off", no_argument, NULL, '1' },
+	{ "json", no_argument, NULL, 'J' },
+	{ "congestion", required_argument, NULL, 'C' },
+	{ "no-delay", no_argument, NULL, 'N' },
+	{ "bind", required_argument, NULL, 'B' },
+	{ "help", no_argument, NULL, 'h' },
+	{},
+};
+
+/* Of an option that getopt_long() refused as @c. */
+static int refuse_option(int c, const char *arg, struct err *e)
 {
-	static const struct option longs[] = {
-		{ "server", no_argument, NULL, 's' },
-		{ "client", required_argument, NULL, 'c' },
-		{ "port", required_argument, NULL, 'p' },
-		{ "time", required_argument, NULL, 't' },
-		{ "parallel", required_argument, NULL, 'P' },
-		{ "reverse", no_argument, NULL, 'R' },
-		{ "bitrate", required_argument, NULL, 'b' },
-		{ "window", required_argument, NULL, 'w' },
-		{ "length", required_argument, NULL, 'l' },
-		{ "interval", required_argument, NULL, 'i' },
-		{ "one-off", no_argument, NULL, '1' },
-		{ "json", no_argument, NULL, 'J' },
-		{ "congestion", required_argument, NULL, 'C' },
-		{ "no-delay", no_argument, NULL, 'N' },
-		{ "bind", required_argument, NULL, 'B' },
-		{ "help", no_argument, NULL, 'h' },
-		{},
-	};
-	static const char shorts[] = "sc:p:t:P:Rb:w:l:i:1JC:NB:h";
+	const char *words[ARRAY_SIZE(longs)] = {};
+	const char *near;
+	char name[32];
+
+	if (c == ':')
+		return err_set(e, -EINVAL, "option \"%s\" needs a value", arg);
+	for (size_t i = 0; longs[i].name; i++) {
+		words[i] = longs[i].name;
+		if (optopt && optopt == longs[i].val)
+			return err_set(e, -EINVAL, "option --%s takes no value", longs[i].name);
+	}
+	if (optopt)
+		return err_set(e, -EINVAL, "no option \"-%c\"", optopt);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg, "="), arg);
+	near = strncmp(name, "--", 2) == 0 ? text_nearest(name + 2, words) : NULL;
+	if (near)
+		return err_set(e, -EINVAL, "no option \"%s\", the nearest is --%s", name, near);
+	return err_set(e, -EINVAL, "no option \"%s\"", name);
+}
+
+static int take_all(int argc, char **argv, struct args *a, struct err *e)
+{
+	static const char shorts[] = ":sc:p:t:P:Rb:w:l:i:1JC:NB:h";
 	int c, r = 0;
 
+	opterr = 0;
 	optind = 1;
 	while (r >= 0) {
 		/* no other thread yet: NOLINTNEXTLINE(concurrency-mt-unsafe) */
 		c = getopt_long(argc, argv, shorts, longs, NULL);
 		if (c == -1)
 			break;
-		if (c == '?')
-			return EXIT_USAGE;
+		if (c == '?' || c == ':')
+			return refuse_option(c, argv[optind - 1], e);
+		if (strchr("tPRbwlCN", c))
+			a->client_only = (char)c;
+		else if (strchr("B1", c))
+			a->server_only = (char)c;
 		if (!take_flag(c, a))
 			r = take_option(c, a, e);
 	}
-	if (r < 0 || a->help)
-		return r;
-	if (optind < argc)
-		return err_set(e, -EINVAL, "unexpected \"%s\"; see irqlab traffic --help",
-			       argv[optind]);
+	return r;
+}
+
+/* Whether what was given goes together. */
+static int check_args(const struct args *a, const char *extra, struct err *e)
+{
+	if (extra)
+		return err_set(e, -EINVAL, "unexpected \"%s\"", extra);
 	if (a->server == (a->host != NULL))
 		return err_set(e, -EINVAL, "expected either -s (server) or -c HOST (client)");
+	if (a->server && a->client_only)
+		return err_set(e, -EINVAL,
+			       "-%c is the client's: the server takes what the client asks for",
+			       a->client_only);
+	if (!a->server && a->server_only)
+		return err_set(e, -EINVAL, "-%c is the server's: it goes with -s", a->server_only);
 	return 0;
+}
+
+/* EXIT_DONE, or EXIT_USAGE with the reason and where to look in @e. */
+static int parse_args(int argc, char **argv, struct args *a, struct err *e)
+{
+	char why[sizeof(e->msg)];
+	int r = take_all(argc, argv, a, e);
+
+	if (r >= 0 && !a->help)
+		r = check_args(a, optind < argc ? argv[optind] : NULL, e);
+	if (r >= 0)
+		return EXIT_DONE;
+	snprintf(why, sizeof(why), "%s", e->msg);
+	err_set(e, r, "traffic: %.900s; see: irqlab traffic --help", why);
+	return EXIT_USAGE;
 }
 
 /* As iperf3 prints them: three digits; bytes with binary, bits with decimal prefixes. */

@@ -3,7 +3,7 @@
 # Without root: `run` says what it needs and exits 77, files can be compared, a bad plan is told.
 . "$(dirname "$0")/tap.sh"
 [ "$(id -u)" = 0 ] || command -v setpriv >/dev/null || skip_all "setpriv is not installed"
-plan 4
+plan 6
 
 # as nobody when we are root; the binaries are copied to where nobody may read them
 cp "$IRQLAB" "$(dirname "$IRQLAB")/irqlab-agent" "$work/" && chmod 755 "$work" && mkdir -m 777 "$work/out"
@@ -32,4 +32,15 @@ user_help() {
 ok "run exits 77 and says what it needs" user_run
 ok "a bad plan is told before that, with its line" user_plan
 ok "compare on files works" user_compare
+user_restore() {
+	mkdir -p "$work/out/locked" && chmod 000 "$work/out/locked"
+	exits 77 as_user env IRQLAB_STATE_DIR="$work/out/locked" "$work/irqlab" restore >"$work/out/said" 2>&1 &&
+		grep -q 'Permission denied; run it as root: sudo irqlab restore$' "$work/out/said"
+}
 ok "help works" user_help
+ok "restore exits 77 and says what it needs" user_restore
+user_length() {
+	as_user "$work/irqlab" plan "$work/out/quick.yaml" >"$work/out/said" && grep -q 'for 1 metric: ' "$work/out/said" &&
+		grep -q 'about [1-9][0-9]* s$' "$work/out/said"
+}
+ok "plan says how long it takes" user_length

@@ -104,13 +104,40 @@ pair() {
 }
 
 program=$*
-plan 30
+plan 43
 pair one "ours to ours" ours ours
 pair stock "stock client, our server" ours stock
 pair stock "our client, stock server" stock ours
-check "neither -s nor -c is refused" 1 $program
-check "a bad number is refused" 1 $program -c 127.0.0.1 -P 1000
-check "an unknown option is a usage error" 2 $program --no-such-option
+# usage WORDS ARGUMENT...: exit code 2, one line with WORDS that ends in where to look
+usage() {
+	words=$1
+	shift
+	ok "usage error: $words" misused "$words" "$@"
+}
+misused() {
+	words=$1
+	shift
+	exits 2 $program "$@" >"$dir/said" 2>&1 && [ "$(wc -l <"$dir/said")" = 1 ] && grep -qF -e "$words" "$dir/said" &&
+		grep -q '; see: irqlab traffic --help$' "$dir/said" && return
+	cat "$dir/said"
+	return 1
+}
+usage "either -s (server) or -c HOST (client)"
+usage "either -s (server) or -c HOST (client)" -s -c 127.0.0.1
+usage '-P "1000": expected a number from 1 to' -c 127.0.0.1 -P 1000
+usage '-p "0"' -c 127.0.0.1 -p 0
+usage '-b "fast": expected a bit rate' -c 127.0.0.1 -b fast
+usage '-t "1s"' -c 127.0.0.1 -t 1s
+usage '-l "0"' -c 127.0.0.1 -l 0
+usage '-w "x"' -c 127.0.0.1 -w x
+usage 'unexpected "extra"' -c 127.0.0.1 extra
+usage "-R is the client's" -s -R
+usage "-b is the client's" -s -b 1M
+usage "-1 is the server's" -c 127.0.0.1 -1
+usage 'no option "--bitrat3", the nearest is --bitrate' -c 127.0.0.1 --bitrat3=1M
+usage 'no option "-Z"' -c 127.0.0.1 -JZ
+usage 'option "-t" needs a value' -c 127.0.0.1 -t
+usage 'option --reverse takes no value' -c 127.0.0.1 --reverse=yes
 check "no server is an error" 1 $program -c 127.0.0.1 -p "$(free_port)"
 serve ours $program && kill -TERM "$server" && wait "$server"
 result "a server ends by SIGTERM with 0" $?
