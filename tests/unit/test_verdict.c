@@ -368,6 +368,35 @@ static void lost_trials_take_their_pair_with_them(void **state)
 	gsl_rng_free(rng);
 }
 
+/* A block that lost either trial leaves both medians. */
+static void medians_are_over_the_pairs_used(void **state)
+{
+	static struct data d;
+	struct verdict v;
+
+	data_init(&d, BETTER_HIGHER, 0.05);
+	for (unsigned int b = 0; b < 7; b++) {
+		add(&d, b, 0, 100 + b);
+		add(&d, b, 1, 200 + b);
+	}
+	/* the largest baseline alone, then the smallest variant alone */
+	d.obs[13].state = TRIAL_VETOED;
+	d.obs[13].reason = "RT throttling";
+	d.obs[0].has_value = false;
+	v = decide(&d);
+	assert_int_equal(v.blocks, 5);
+	assert_int_equal(v.lost, 2);
+	assert_near(v.baseline, 103, 1e-9);
+	assert_near(v.value, 203, 1e-9);
+	d.obs[12].value = 1e9; /* of block 6, which is lost */
+	d.obs[1].value = 1;    /* of block 0, which is lost */
+	d.obs[2].has_value = false;
+	v = decide(&d);
+	assert_int_equal(v.blocks, 4);
+	assert_near(v.baseline, 103.5, 1e-9);
+	assert_near(v.value, 203.5, 1e-9);
+}
+
 static void missing_trials_are_undecided_not_vetoed(void **state)
 {
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
@@ -540,6 +569,7 @@ int main(void)
 		cmocka_unit_test(change_outside_the_margin_is_seldom_called_the_same),
 		cmocka_unit_test(metrics_step_down_by_holm),
 		cmocka_unit_test(lost_trials_take_their_pair_with_them),
+		cmocka_unit_test(medians_are_over_the_pairs_used),
 		cmocka_unit_test(missing_trials_are_undecided_not_vetoed),
 		cmocka_unit_test(everything_vetoed_names_the_reason),
 		cmocka_unit_test(counts_with_zeros_are_compared_as_differences),
