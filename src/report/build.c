@@ -110,10 +110,16 @@ int report_build(struct report **ret, struct store *s, int64_t run,
 	if (r < 0)
 		return r;
 	r = store_trials(s, run, &rep->trials, &rep->nr_trials, e);
+	if (r < 0)
+		return r;
+	rep->values = calloc(rep->nr_trials * plan->nr_metrics + 1, sizeof(*rep->values));
+	if (!rep->values)
+		return err_nomem(e, "report");
 	for (size_t i = 0; r == 0 && i < rep->nr_trials; i++)
 		r = add_trial(rep, s, i, e);
 	if (r < 0)
 		return r;
+	model_sort(rep);
 	*ret = take_ptr(rep);
 	return 0;
 }

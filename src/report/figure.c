@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,8 +40,15 @@ static struct svg figure(struct buf *out)
 
 /* ---- the verdicts against their margins ---- */
 
-#define ROW_HEIGHT 60.0
-#define BEYOND_LENGTH 26.0
+#define ROW_HEIGHT 82.0
+/* Of the row's strip that holds the interval, from its top. */
+#define STRIP_TOP 50.0
+#define STRIP_HEIGHT 28.0
+/* Up to so many margins the axis is linear; beyond, it is asinh(x): about linear inside the margin
+ * and logarithmic outside. */
+#define LINEAR_REACH 8.0
+/* Between two ticks, so that their texts do not meet where they are largest. */
+#define TICK_GAP 44.0
 /* Characters of a name beside the longest word where the text is largest (page_style). */
 #define NAME_MAX_CHARS 41
 
@@ -65,6 +73,7 @@ static struct forest_row forest_row(const struct report *rep, const struct verdi
 	return row;
 }
 
+/* The end of the axis, beyond every estimate and every interval that has ends. */
 static double forest_reach(const struct report *rep)
 {
 	double reach = 2;
@@ -72,16 +81,24 @@ static double forest_reach(const struct report *rep)
 	for (size_t i = 0; i < rep->nr_verdicts; i++) {
 		struct forest_row row = forest_row(rep, &rep->verdicts[i]);
 
+		if (row.shown)
+			reach = fmax(reach, fabs(row.mid));
 		if (row.bounded && row.shown)
 			reach = fmax(reach, fmax(fabs(row.low), fabs(row.high)));
 	}
-	/* beyond, an arrow says that it goes on; else one wild interval hides all others */
-	return fmin(ceil(reach), 8);
+	return ceil(reach) <= LINEAR_REACH ? ceil(reach) : fmin(reach * 1.1, DBL_MAX);
 }
 
-static void whisker(struct svg *s, double px, double py, bool beyond, int way)
+/* Where @v margins lie between the ends -1 and 1 of an axis that goes to @reach. */
+static double forest_place(double reach, double v)
 {
-	if (beyond)
+	return reach <= LINEAR_REACH ? v / reach : asinh(v) / asinh(reach);
+}
+
+/* The end of an interval: a bar, or an arrow where there is none. */
+static void whisker(struct svg *s, double px, double py, bool open, int way)
+{
+	if (open)
 		buf_printf(s->out,
 			   "<path class=\"whisker\" d=\"M%.1f %.1fl%d -5M%.1f %.1fl%d 5\"/>", px,
 			   py, -6 * way, px, py, -6 * way);
@@ -109,10 +126,11 @@ static void forest_label(const struct report *rep, const struct verdict *v, stru
 	out->failed |= clean.failed;
 }
 
-/* What stands where an interval has no place on the axis. */
-static void forest_beside(const struct report *rep, struct svg *s, const struct verdict *v,
+/* Below the name: the change with its own sign, and which way is better. */
+static void forest_change(const struct report *rep, struct svg *s, const struct verdict *v,
 			  double py)
 {
+	bool lower = rep->plan->metrics[v->query].better == BETTER_LOWER;
 	_cleanup_(buf_release) struct buf b = {};
 
 	if (v->word == VERDICT_VETOED || !isfinite(v->change)) {
@@ -121,16 +139,36 @@ static void forest_beside(const struct report *rep, struct svg *s, const struct 
 		format_effect(&b, rep, v);
 		buf_puts(&b, " ");
 		format_interval(&b, rep, v);
-		buf_puts(&b, ", no margin applies");
 	}
-	svg_text(s, "tick", "start", 4, py + 5, buf_str(&b));
+	svg_text(s, "tick", "start", 4, py, buf_str(&b));
+	svg_text(s, "tick", "end", s->width - 4, py,
+		 lower ? "lower is better" : "higher is better");
 }
 
-static void forest_draw(const struct report *rep, struct svg *s, const struct verdict *v, double y)
+/* The shaded margin of the row and, on it, the estimate with its interval. */
+static void forest_strip(struct svg *s, const struct verdict *v, const struct forest_row *row,
+			 double reach, double top)
+{
+	double lo = svg_x(s, forest_place(reach, -1)), hi = svg_x(s, forest_place(reach, 1));
+	double x0 = row->bounded ? svg_x(s, forest_place(reach, row->low)) : s->left;
+	double x1 = row->bounded ? svg_x(s, forest_place(reach, row->high)) : s->width - s->right;
+	double py = top + STRIP_HEIGHT / 2;
+
+	buf_printf(s->out,
+		   "<rect class=\"margin\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>"
+		   "<path class=\"zero\" d=\"M%.1f %.1fv%.1f\"/>",
+		   lo, top, hi - lo, STRIP_HEIGHT, svg_x(s, 0), top, STRIP_HEIGHT);
+	buf_printf(s->out, "<path class=\"whisker\" d=\"M%.1f %.1fH%.1f\"/>", x0, py, x1);
+	whisker(s, x0, py, !row->bounded, -1);
+	whisker(s, x1, py, !row->bounded, 1);
+	svg_marker(s, v->variant, svg_x(s, forest_place(reach, row->mid)), py, 6);
+}
+
+static void forest_draw(const struct report *rep, struct svg *s, const struct verdict *v,
+			double reach, double y)
 {
 	_cleanup_(buf_release) struct buf label = {};
 	struct forest_row row = forest_row(rep, v);
-	double x0, x1, mid, py = y + 40;
 
 	if (v != rep->verdicts)
 		buf_printf(s->out, "<path class=\"grid\" d=\"M4 %.1fH%.1f\"/>", y - 1,
@@ -138,40 +176,51 @@ static void forest_draw(const struct report *rep, struct svg *s, const struct ve
 	forest_label(rep, v, &label);
 	svg_text(s, "name", "start", 4, y + 20, buf_str(&label));
 	svg_text(s, "name", "end", s->width - 4, y + 20, verdict_word(v->word));
-	if (!row.shown) {
-		forest_beside(rep, s, v, py);
-		return;
-	}
-	x0 = row.bounded ? svg_x(s, row.low) : s->left;
-	x1 = row.bounded ? svg_x(s, row.high) : s->width - s->right;
-	mid = svg_x(s, row.mid);
-	/* wholly beyond the axis: an arrow from a marker inside it */
-	if (row.low >= s->x.hi)
-		x0 = mid = s->width - s->right - BEYOND_LENGTH;
-	else if (row.high <= s->x.lo)
-		x1 = mid = s->left + BEYOND_LENGTH;
-	buf_printf(s->out, "<path class=\"whisker\" d=\"M%.1f %.1fH%.1f\"/>", x0, py, x1);
-	whisker(s, x0, py, !row.bounded || row.low < s->x.lo, -1);
-	whisker(s, x1, py, !row.bounded || row.high > s->x.hi, 1);
-	svg_marker(s, v->variant, mid, py, 6);
+	forest_change(rep, s, v, y + 41);
+	if (row.shown)
+		forest_strip(s, v, &row, reach, y + STRIP_TOP);
+	else if (v->scale == VERDICT_SCALE_UNIT)
+		svg_text(s, "tick", "start", 4, y + STRIP_TOP + 19, "no margin applies");
 	buf_putc(s->out, '\n');
 }
 
-static void forest_axis(struct svg *s, int reach)
+/* The tick @v margins away from zero, to both sides. */
+static void forest_tick(struct svg *s, double reach, double v)
 {
-	svg_band(s, "margin", -1, 1);
-	buf_printf(s->out, "<path class=\"zero\" d=\"M%.1f %.1fV%.1f\"/>", svg_x(s, 0), s->top,
-		   s->height - s->bottom);
-	svg_text(s, "tick", "middle", svg_x(s, 0), s->top - 9, "inside the margin");
-	svg_text(s, "tick", "start", 4, s->top - 9, "\xe2\x86\x90 worse");
-	svg_text(s, "tick", "end", s->width - 4, s->top - 9, "better \xe2\x86\x92");
-	for (int t = -reach; t <= reach; t++) {
-		char text[16];
+	double py = s->height - s->bottom;
+	char text[32];
 
-		if (reach > 4 && t % 2)
+	snprintf(text, sizeof(text), "%g\xc3\x97", v);
+	for (int way = -1; way <= 1; way += 2) {
+		double px = svg_x(s, way * forest_place(reach, v));
+
+		buf_printf(s->out, "<path class=\"axis\" d=\"M%.1f %.1fv5\"/>", px, py);
+		svg_text(s, "tick", "middle", px, py + 20, text);
+	}
+}
+
+static void forest_axis(struct svg *s, double reach)
+{
+	double half = (s->width - s->left - s->right) / 2, py = s->height - s->bottom, drawn = 0;
+
+	svg_text(s, "tick", "start", 4, s->top - 9, "\xe2\x86\x90 worse");
+	svg_text(s, "tick", "middle", svg_x(s, 0), s->top - 9, "inside the margin");
+	svg_text(s, "tick", "end", s->width - 4, s->top - 9, "better \xe2\x86\x92");
+	buf_printf(s->out, "<path class=\"axis\" d=\"M%.1f %.1fH%.1fM%.1f %.1fv5\"/>", s->left, py,
+		   s->width - s->right, svg_x(s, 0), py);
+	svg_text(s, "tick", "middle", svg_x(s, 0), py + 20, "0");
+	/* 1, 2, 3 ... or 1, 3, 10, 30 ... as far as there is room */
+	for (unsigned int i = 0;; i++) {
+		double v = reach <= LINEAR_REACH ? i + 1.0
+						 : (i % 2 ? 3 : 1) * pow(10, floor(i / 2.0));
+		double at = half * forest_place(reach, v);
+
+		if (!(v <= reach))
+			break;
+		if (at - drawn < (drawn > 0 ? TICK_GAP : TICK_GAP / 2))
 			continue;
-		snprintf(text, sizeof(text), t ? "%+d" : "%d", t);
-		svg_text(s, "tick", "middle", svg_x(s, t), s->height - s->bottom + 20, text);
+		forest_tick(s, reach, v);
+		drawn = at;
 	}
 	svg_text(s, "label", "middle", s->width / 2, s->height - 7, s->x.label);
 }
@@ -181,17 +230,17 @@ void figure_forest(const struct report *rep, struct buf *out)
 	struct svg s = figure(out);
 	double reach = forest_reach(rep);
 
-	s.left = s.right = 16;
+	s.left = s.right = 22;
 	s.height = s.top + s.bottom + ROW_HEIGHT * (double)rep->nr_verdicts + 6;
-	s.x = (struct svg_axis){ -reach, reach, false, "change in multiples of the margin" };
+	s.x = (struct svg_axis){ -1, 1, false, "change in multiples of the margin" };
 	s.y = (struct svg_axis){ 0, 1, false, NULL };
 	svg_open(&s, "Intervals of the verdicts against the margin",
 		 "For each metric the estimated change and its interval, in multiples of the "
 		 "metric's margin. An interval inside the shaded band means same; one wholly to "
 		 "the right of zero better, to the left worse.");
-	forest_axis(&s, (int)reach);
+	forest_axis(&s, reach);
 	for (size_t i = 0; i < rep->nr_verdicts; i++)
-		forest_draw(rep, &s, &rep->verdicts[i], s.top + 4 + ROW_HEIGHT * (double)i);
+		forest_draw(rep, &s, &rep->verdicts[i], reach, s.top + ROW_HEIGHT * (double)i);
 	svg_close(&s);
 }
 

@@ -58,12 +58,23 @@ static int decimals_for(double width)
 	return percent >= 2 ? 1 : 2;
 }
 
+/* "+1.3"; what rounds to zero has no sign. */
+static void signed_fixed(struct buf *out, int decimals, double v)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text), "%+.*f", decimals, v);
+	buf_puts(out, text + (strpbrk(text, "123456789") ? 0 : 1));
+}
+
 void format_change(struct buf *out, double ratio, double width)
 {
-	if (!isfinite(ratio))
+	if (!isfinite(ratio)) {
 		buf_puts(out, "-");
-	else
-		buf_printf(out, "%+.*f%%", isfinite(width) ? decimals_for(width) : 1, 100 * ratio);
+		return;
+	}
+	signed_fixed(out, isfinite(width) ? decimals_for(width) : 1, 100 * ratio);
+	buf_putc(out, '%');
 }
 
 /* How differences in a metric's unit are printed: divided, and what follows them. */
@@ -145,7 +156,11 @@ void format_interval(struct buf *out, const struct report *rep, const struct ver
 		return;
 	}
 	if (v->scale != VERDICT_SCALE_UNIT) {
-		buf_printf(out, "[%+.*f, %+.*f]%%", d, 100 * v->low, d, 100 * v->high);
+		buf_putc(out, '[');
+		signed_fixed(out, d, 100 * v->low);
+		buf_puts(out, ", ");
+		signed_fixed(out, d, 100 * v->high);
+		buf_puts(out, "]%");
 		return;
 	}
 	m = measure_of(rep->plan->metrics[v->query].unit, fmax(fabs(v->low), fabs(v->high)));
@@ -188,9 +203,12 @@ void format_scale(struct buf *out, const struct report *rep, enum verdict_scale 
 	_cleanup_(buf_release) struct buf names = {};
 	const char *base = model_variant(rep, 0);
 
-	if (scale == VERDICT_SCALE_RATIO || scale_metrics(&names, rep, scale, variant) == 0)
+	if (scale_metrics(&names, rep, scale, variant) == 0)
 		return;
-	if (scale == VERDICT_SCALE_MEDIAN)
+	if (scale == VERDICT_SCALE_RATIO)
+		buf_puts(out, "change: Hodges-Lehmann estimate of the ratios within blocks, not "
+			      "the ratio of the two medians.");
+	else if (scale == VERDICT_SCALE_MEDIAN)
 		buf_printf(
 			out,
 			"* %s: some values are zero or negative, so the change is the difference in "
@@ -254,6 +272,12 @@ static void level_interval(struct buf *out, const struct report *rep, const stru
 		buf_puts(out, " interval ");
 	}
 	format_interval(out, rep, v);
+	if (isfinite(v->low) && isfinite(v->high))
+		return;
+	buf_puts(out, ": ");
+	format_count(out, v->blocks, "pair");
+	buf_puts(out, v->blocks == 1 ? " is too few for " : " are too few for ");
+	level(out, v);
 }
 
 static void ergo_change(struct buf *out, const struct report *rep, const struct verdict *v)
@@ -291,6 +315,21 @@ static void ergo_same(struct buf *out, const struct report *rep, const struct ve
 	buf_puts(out, ").");
 }
 
+/* What would decide it: first of all the trials that the plan has still to come. */
+static void ergo_more(struct buf *out, const struct report *rep, const struct verdict *v)
+{
+	if (model_is_partial(rep)) {
+		buf_printf(out, "; %zu of %zu planned trials measured; irqlab run --resume goes on",
+			   rep->nr_trials, model_planned(rep));
+	} else if (v->more_blocks) {
+		buf_puts(out, "; about ");
+		format_count(out, v->more_blocks, "more block");
+		buf_puts(out, " may decide it");
+	} else {
+		buf_puts(out, "; it would take more blocks than is practical");
+	}
+}
+
 static void ergo_undecided(struct buf *out, const struct report *rep, const struct verdict *v)
 {
 	buf_puts(out, "undecided after ");
@@ -305,11 +344,7 @@ static void ergo_undecided(struct buf *out, const struct report *rep, const stru
 	} else {
 		buf_puts(out, ": no block gave a pair of values");
 	}
-	if (v->more_blocks) {
-		buf_puts(out, "; about ");
-		format_count(out, v->more_blocks, "more block");
-		buf_puts(out, " may decide it");
-	}
+	ergo_more(out, rep, v);
 	buf_putc(out, '.');
 }
 

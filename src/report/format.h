@@ -17,8 +17,8 @@ struct report;
 
 /* "23.4 Gbit/s", "12.3 us" (times are always us), "1.2%" of a ratio: three significant digits. */
 void format_value(struct buf *out, double v, const char *unit);
-/* "+1.59%" of a ratio; @width: of the interval around it, which says how many digits mean
- * something. */
+/* "+1.59%" of a ratio, "0.00%" without a sign; @width: of the interval around it, which says how
+ * many digits mean something. */
 void format_change(struct buf *out, double ratio, double width);
 /* The change of a verdict on its scale: "+1.59%", "+1.59%*" of the baseline's median (see
  * format_scale()) or "+12.3 us"; "-" when there is none or the metric was not judged. */
@@ -26,7 +26,7 @@ void format_effect(struct buf *out, const struct report *rep, const struct verdi
 /* "[+1.30, +1.88]%", "[+9.20, +15.1] us", or "no interval". */
 void format_interval(struct buf *out, const struct report *rep, const struct verdict *v);
 /* One sentence on what the changes judged on @scale are, for @variant or, when that is 0, for all;
- * nothing when they are ratios or there are none. */
+ * nothing when there are none. */
 void format_scale(struct buf *out, const struct report *rep, enum verdict_scale scale,
 		  unsigned int variant);
 /* "2026-11-30 19:37 UTC" of ns since 1970. */

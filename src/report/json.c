@@ -151,6 +151,7 @@ static void put_run(struct json *j, const struct report *rep)
 	put_count(j, "started_ns", run->started_ns);
 	put_count(j, "ended_ns", run->ended_ns);
 	put_count(j, "blocks", rep->plan->blocks);
+	put_count(j, "planned_trials", model_planned(rep));
 	put_env(j, run->env);
 	end(j, '}');
 	begin(j, "variants", '[');
@@ -274,10 +275,23 @@ static void put_latency(struct json *j, const struct report *rep, const struct d
 	end(j, '}');
 }
 
-static void put_trial(struct json *j, const struct report *rep, const struct trial_info *t)
+/* The metrics that the trial's scenario has; null where the trial gave none. */
+static void put_values(struct json *j, const struct report *rep, size_t index)
 {
+	begin(j, "values", '{');
+	for (size_t i = 0; i < rep->plan->nr_metrics; i++)
+		if (model_is_of(rep, index, i))
+			put_number(j, rep->plan->metrics[i].text, model_value(rep, index, i));
+	end(j, '}');
+}
+
+static void put_trial(struct json *j, const struct report *rep, size_t index)
+{
+	const struct trial_info *t = &rep->trials[index];
+
 	begin(j, NULL, '{');
 	put_count(j, "position", t->position);
+	put_count(j, "trial", t->position + 1);
 	put_count(j, "block", t->block);
 	put_text(j, "scenario", model_scenario(rep, t->scenario));
 	put_text(j, "variant", model_variant(rep, t->variant));
@@ -286,6 +300,7 @@ static void put_trial(struct json *j, const struct report *rep, const struct tri
 	put_count(j, "seed", t->seed);
 	put_count(j, "started_ns", t->started_ns);
 	put_count(j, "window_ns", t->window_ns);
+	put_values(j, rep, index);
 	end(j, '}');
 }
 
@@ -314,7 +329,7 @@ int report_json(const struct report *rep, struct buf *out, struct err *e)
 	end(&j, ']');
 	begin(&j, "trials", '[');
 	for (size_t i = 0; i < rep->nr_trials; i++)
-		put_trial(&j, rep, &rep->trials[i]);
+		put_trial(&j, rep, i);
 	end(&j, ']');
 	end(&j, '}');
 	buf_putc(out, '\n');

@@ -474,11 +474,39 @@ static int add_record(struct report *rep, size_t index, const struct record_list
 	return 0;
 }
 
+bool model_is_of(const struct report *rep, size_t index, size_t query)
+{
+	const char *in = rep->plan->metrics[query].scenario;
+
+	return strcmp(model_scenario(rep, rep->trials[index].scenario), in) == 0;
+}
+
+double model_value(const struct report *rep, size_t index, size_t query)
+{
+	return rep->values[index * rep->plan->nr_metrics + query];
+}
+
+/* What the verdict saw of the trial: the scalars of exactly a plan's metric and labels. */
+static void add_values(struct report *rep, size_t index, const struct record *rec)
+{
+	for (size_t i = 0; i < rep->plan->nr_metrics; i++) {
+		const struct plan_metric *m = &rep->plan->metrics[i];
+
+		if (strcmp(m->metric, rec->metric) == 0 && strcmp(m->labels, rec->labels) == 0 &&
+		    model_is_of(rep, index, i))
+			rep->values[index * rep->plan->nr_metrics + i] = rec->value;
+	}
+}
+
 int model_add_records(struct report *rep, size_t index, const struct record_list *l, struct err *e)
 {
+	for (size_t i = 0; i < rep->plan->nr_metrics; i++)
+		rep->values[index * rep->plan->nr_metrics + i] = (double)NAN;
 	for (size_t i = 0; i < l->nr; i++) {
 		int r = add_record(rep, index, l, l->v[i], e);
 
+		if (l->v[i]->kind == RECORD_SCALAR)
+			add_values(rep, index, l->v[i]);
 		if (r < 0)
 			return r;
 	}
@@ -537,6 +565,7 @@ void model_release(struct report *rep)
 		free(rep->rates.v[i].sum);
 	}
 	free(rep->rates.v);
+	free(rep->values);
 }
 
 const char *model_variant(const struct report *rep, unsigned int variant)
@@ -561,4 +590,33 @@ size_t model_trials(const struct report *rep, unsigned int variant)
 	for (size_t i = 0; i < rep->nr_trials; i++)
 		n += rep->trials[i].variant == variant;
 	return n;
+}
+
+size_t model_planned(const struct report *rep)
+{
+	return (size_t)rep->plan->blocks * rep->plan->nr_scenarios * rep->plan->nr_variants;
+}
+
+bool model_is_partial(const struct report *rep)
+{
+	return rep->run.state != RUN_DONE && rep->nr_trials < model_planned(rep);
+}
+
+/* Insertion keeps those of a scenario as they came; the lists are short. */
+#define SORT_BY_SCENARIO(list)                                                              \
+	do {                                                                                \
+		for (size_t i_ = 1; i_ < (list)->nr; i_++)                                  \
+			for (size_t k_ = i_;                                                \
+			     k_ > 0 && (list)->v[k_ - 1].scenario > (list)->v[k_].scenario; \
+			     k_--) {                                                        \
+				typeof(*(list)->v) t_ = (list)->v[k_];                      \
+				(list)->v[k_] = (list)->v[k_ - 1];                          \
+				(list)->v[k_ - 1] = t_;                                     \
+			}                                                                   \
+	} while (0)
+
+void model_sort(struct report *rep)
+{
+	SORT_BY_SCENARIO(&rep->over_time);
+	SORT_BY_SCENARIO(&rep->dists);
 }

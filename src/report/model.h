@@ -114,6 +114,7 @@ struct report {
 	struct over_time_list over_time;
 	struct dist_list dists;
 	struct rate_list rates;
+	double *values; /* model_value(); NAN: none */
 };
 
 /* Fold the records of trial @index into @rep. */
@@ -121,6 +122,17 @@ int model_add_records(struct report *rep, size_t index, const struct record_list
 /* Note a trial that cannot be used. */
 int model_add_rejected(struct report *rep, size_t index, struct err *e);
 void model_release(struct report *rep);
+
+/* Latencies and curves in the plan's order of scenarios, whichever ran first. */
+void model_sort(struct report *rep);
+/* The value of the plan's metric @query in trial @index; NAN: it has none. */
+double model_value(const struct report *rep, size_t index, size_t query);
+/* Is @query measured in the scenario of trial @index at all? */
+bool model_is_of(const struct report *rep, size_t index, size_t query);
+/* How many trials the plan asks for. */
+size_t model_planned(const struct report *rep);
+/* The run has ended early or goes on, and trials of the plan are missing. */
+bool model_is_partial(const struct report *rep);
 
 const char *model_variant(const struct report *rep, unsigned int variant);
 const char *model_scenario(const struct report *rep, unsigned int scenario);

@@ -21,6 +21,8 @@
 
 /* Sources of interrupts shown for a scenario: what matters is among the most frequent. */
 #define SOURCES_MAX 40
+/* What fires less often in every variant [1/s] is only counted. */
+#define SOURCE_RATE_MIN 1.0
 /* CPUs shown below a source. */
 #define CPUS_MAX 16
 
@@ -93,7 +95,10 @@ static void ergo_card(const struct report *rep, const struct verdict *v, struct 
 	buf_puts(out, "</h3>");
 	badge(out, v->word);
 	buf_puts(out, "</div><div class=\"big\">");
-	put_effect(rep, v, out);
+	if (v->word == VERDICT_VETOED)
+		buf_puts(out, verdict_word(v->word));
+	else
+		put_effect(rep, v, out);
 	buf_puts(out, "</div><p>");
 	format_ergo(&text, rep, v);
 	if (text.len)
@@ -231,6 +236,8 @@ void section_verdicts(const struct report *rep, struct buf *out)
 		buf_puts(out, "<div class=\"figures\"><figure>\n"
 			      "<h4>Intervals against the margin</h4>\n");
 		figure_forest(rep, out);
+		buf_puts(out, "<figcaption>In multiples of each metric's margin; where lower is "
+			      "better, a fall points to the right.</figcaption>\n");
 		buf_puts(out, "</figure></div>\n");
 	}
 	section_end(out);
@@ -631,6 +638,7 @@ static void rates_table(const struct report *rep, unsigned int scenario, const s
 			size_t nr, struct buf *out)
 {
 	double *values = calloc(rep->plan->nr_variants, sizeof(*values));
+	size_t often = 0; /* sources are sorted, the most frequent first */
 
 	if (!values) {
 		out->failed = true;
@@ -648,12 +656,20 @@ static void rates_table(const struct report *rep, unsigned int scenario, const s
 		buf_puts(out, "</th>");
 	}
 	buf_puts(out, "</tr></thead><tbody>\n");
-	for (size_t i = 0; i < nr && i < SOURCES_MAX; i++)
+	while (often < nr && v[often].most >= SOURCE_RATE_MIN)
+		often++;
+	for (size_t i = 0; i < often && i < SOURCES_MAX; i++)
 		source_rows(rep, v[i].first, values, out);
+	if (often < nr) {
+		buf_printf(out, "<tr class=\"sub\"><td class=\"left\" colspan=\"%zu\">",
+			   2 * rep->plan->nr_variants + 1);
+		format_count(out, nr - often, "source");
+		buf_puts(out, " below 1/s</td></tr>\n");
+	}
 	buf_puts(out, "</tbody></table></div>\n");
-	if (nr > SOURCES_MAX)
+	if (often > SOURCES_MAX)
 		buf_printf(out, "<p class=\"hint\">%zu rarer sources are not shown.</p>\n",
-			   nr - SOURCES_MAX);
+			   often - SOURCES_MAX);
 	free(values);
 }
 
@@ -681,8 +697,41 @@ void section_interrupts(const struct report *rep, struct buf *out)
 
 /* ---- trials ---- */
 
-static void trial_row(const struct report *rep, const struct trial_info *t, struct buf *out)
+static void trial_values(const struct report *rep, size_t index, struct buf *out)
 {
+	for (size_t i = 0; i < rep->plan->nr_metrics; i++) {
+		double v = model_value(rep, index, i);
+		_cleanup_(buf_release) struct buf b = {};
+
+		if (isfinite(v))
+			format_value(&b, v, rep->plan->metrics[i].unit);
+		buf_puts(out, "<td>");
+		svg_escape(out, buf_str(&b));
+		buf_puts(out, "</td>");
+	}
+}
+
+static void trial_head(const struct report *rep, struct buf *out)
+{
+	buf_puts(out, "<div class=\"scroll\"><table><caption>In the order they ran; the values are "
+		      "those that the verdicts are about.</caption><thead><tr>"
+		      "<th scope=\"col\" class=\"left\">trial</th>"
+		      "<th scope=\"col\">block</th>"
+		      "<th scope=\"col\" class=\"left\">scenario</th>"
+		      "<th scope=\"col\" class=\"left\">variant</th>");
+	for (size_t i = 0; i < rep->plan->nr_metrics; i++) {
+		buf_puts(out, "<th scope=\"col\">");
+		svg_escape(out, rep->plan->metrics[i].text);
+		buf_puts(out, "</th>");
+	}
+	buf_puts(out, "<th scope=\"col\">window</th>"
+		      "<th scope=\"col\" class=\"left\">state</th>"
+		      "<th scope=\"col\" class=\"text\">reason</th></tr></thead><tbody>\n");
+}
+
+static void trial_row(const struct report *rep, size_t index, struct buf *out)
+{
+	const struct trial_info *t = &rep->trials[index];
 	static const char *const states[] = {
 		[TRIAL_OK] = "<span class=\"word ok\">ok</span>",
 		[TRIAL_VETOED] = "<span class=\"word vetoed\">\xe2\x9c\x95 vetoed</span>",
@@ -694,7 +743,9 @@ static void trial_row(const struct report *rep, const struct trial_info *t, stru
 	svg_escape(out, model_scenario(rep, t->scenario));
 	buf_puts(out, "</td><td class=\"left\">");
 	page_variant(rep, t->variant, out);
-	buf_printf(out, "</td><td>%.2f s</td><td class=\"left\">%s</td><td class=\"text\">",
+	buf_puts(out, "</td>");
+	trial_values(rep, index, out);
+	buf_printf(out, "<td>%.2f s</td><td class=\"left\">%s</td><td class=\"text\">",
 		   (double)t->window_ns / (double)NS_PER_S, states[t->state]);
 	svg_escape(out, t->reason ? t->reason : "");
 	buf_puts(out, "</td></tr>\n");
@@ -706,17 +757,9 @@ void section_trials(const struct report *rep, struct buf *out)
 	if (rep->nr_trials == 0)
 		hint(out, "No trial was stored.");
 	else
-		buf_puts(out, "<div class=\"scroll\"><table><caption>In the order they ran."
-			      "</caption><thead><tr>"
-			      "<th scope=\"col\" class=\"left\">trial</th>"
-			      "<th scope=\"col\">block</th>"
-			      "<th scope=\"col\" class=\"left\">scenario</th>"
-			      "<th scope=\"col\" class=\"left\">variant</th>"
-			      "<th scope=\"col\">window</th>"
-			      "<th scope=\"col\" class=\"left\">state</th>"
-			      "<th scope=\"col\" class=\"text\">reason</th></tr></thead><tbody>\n");
+		trial_head(rep, out);
 	for (size_t i = 0; i < rep->nr_trials; i++)
-		trial_row(rep, &rep->trials[i], out);
+		trial_row(rep, i, out);
 	if (rep->nr_trials)
 		buf_puts(out, "</tbody></table></div>\n");
 	section_end(out);

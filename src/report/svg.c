@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define TICKS_MAX 16
+#define TICKS_MAX 32
 
 void svg_escape(struct buf *out, const char *s)
 {
@@ -54,7 +54,7 @@ void svg_close(struct svg *s)
 static double nice_step(double v)
 {
 	double p = pow(10, floor(log10(v)));
-	double m = v / p;
+	double m = v / p * (1 - 1e-12); /* 0.2 / 0.1 may be more than 2 */
 
 	if (m <= 1)
 		return p;
@@ -75,8 +75,9 @@ void svg_nice(struct svg_axis *a)
 	if (a->log) {
 		if (a->lo <= 0)
 			a->lo = a->hi > 0 ? a->hi / 10 : 1;
-		if (a->hi <= a->lo)
-			a->hi = a->lo * 10;
+		a->hi = nice_step(fmax(a->hi, a->lo * 1.001));
+		/* the largest step below is the inverse of the smallest above the inverse */
+		a->lo = 1 / nice_step(1 / a->lo);
 		return;
 	}
 	if (!(a->hi > a->lo)) {
@@ -92,7 +93,7 @@ void svg_nice(struct svg_axis *a)
 
 static size_t log_ticks(const struct svg_axis *a, double *ret, size_t max)
 {
-	bool few = log10(a->hi / a->lo) < 2.6;
+	bool few = 3 * (log10(a->hi / a->lo) + 1) < (double)max;
 	size_t n = 0;
 
 	for (int k = (int)floor(log10(a->lo)); k <= (int)ceil(log10(a->hi)); k++) {
@@ -156,10 +157,55 @@ void svg_text(struct svg *s, const char *class, const char *anchor, double px, d
 /* A tick's text: as short as it is exact; small shares as powers of ten. */
 static void tick_text(char *text, size_t size, const struct svg_axis *a, double v)
 {
-	if (a->log && v < 1e-3)
-		snprintf(text, size, "1e%d", (int)lround(log10(v)));
-	else
+	if (a->log && v < 0.999e-3) {
+		int k = (int)floor(log10(v) + 1e-9);
+
+		snprintf(text, size, "%.0fe%d", v / pow(10, k), k);
+	} else {
 		snprintf(text, size, "%.*g", fabs(v) >= 1e6 ? 3 : 6, v);
+	}
+}
+
+#define TICK_CHAR_WIDTH 7.5 /* of the style's 13 px, a little generous */
+#define TICK_TEXT_HEIGHT 17.0
+
+/* Labels of an axis: where they lie along it, and how long each is. */
+struct tick_labels {
+	char text[TICKS_MAX][24];
+	double at[TICKS_MAX], length[TICKS_MAX];
+	bool shown[TICKS_MAX];
+	size_t nr;
+};
+
+static bool is_free(const struct tick_labels *l, size_t i)
+{
+	for (size_t k = 0; k < l->nr; k++)
+		if (l->shown[k] && fabs(l->at[k] - l->at[i]) < (l->length[k] + l->length[i]) / 2)
+			return false;
+	return true;
+}
+
+/*
+ * Which ticks get a label: as many as have room, of a logarithmic axis those of whole decades
+ * first.
+ */
+static void tick_labels(const struct svg *s, bool horizontal, struct tick_labels *ret)
+{
+	const struct svg_axis *a = horizontal ? &s->x : &s->y;
+	double v[TICKS_MAX] = {};
+
+	*ret = (struct tick_labels){ .nr = svg_ticks(a, v, TICKS_MAX) };
+	for (size_t i = 0; i < ret->nr; i++) {
+		tick_text(ret->text[i], sizeof(ret->text[i]), a, v[i]);
+		ret->at[i] = horizontal ? svg_x(s, v[i]) : svg_y(s, v[i]);
+		ret->length[i] = horizontal ? TICK_CHAR_WIDTH * (double)strlen(ret->text[i]) + 10
+					    : TICK_TEXT_HEIGHT;
+	}
+	for (int pass = a->log ? 0 : 1; pass < 2; pass++)
+		for (size_t i = 0; i < ret->nr; i++)
+			if (!ret->shown[i] && (pass == 1 || *ret->text[i] == '1' ||
+					       strspn(ret->text[i], "0.1") == strlen(ret->text[i])))
+				ret->shown[i] = is_free(ret, i);
 }
 
 static void grid_line(struct svg *s, double x0, double y0, double x1, double y1)
@@ -169,28 +215,26 @@ static void grid_line(struct svg *s, double x0, double y0, double x1, double y1)
 
 void svg_axes(struct svg *s)
 {
-	double at[TICKS_MAX];
 	double x0 = s->left, x1 = s->width - s->right, y0 = s->height - s->bottom, y1 = s->top;
-	size_t nx, ny;
-	char text[32];
+	struct tick_labels x, y;
 
+	tick_labels(s, true, &x);
+	tick_labels(s, false, &y);
 	buf_puts(s->out, "<path class=\"grid\" d=\"");
-	nx = svg_ticks(&s->x, at, TICKS_MAX);
-	for (size_t i = 0; i < nx; i++)
-		grid_line(s, svg_x(s, at[i]), y0, svg_x(s, at[i]), y1);
-	ny = svg_ticks(&s->y, at, TICKS_MAX);
-	for (size_t i = 0; i < ny; i++)
-		grid_line(s, x0, svg_y(s, at[i]), x1, svg_y(s, at[i]));
+	for (size_t i = 0; i < x.nr; i++)
+		grid_line(s, x.at[i], y0, x.at[i], y1);
+	for (size_t i = 0; i < y.nr; i++)
+		if (y.shown[i])
+			grid_line(s, x0, y.at[i], x1, y.at[i]);
 	buf_puts(s->out, "\"/>");
-	for (size_t i = 0; i < ny; i++) {
-		tick_text(text, sizeof(text), &s->y, at[i]);
-		svg_text(s, "tick", "end", x0 - 8, svg_y(s, at[i]) + 4.5, text);
-	}
-	nx = svg_ticks(&s->x, at, TICKS_MAX);
-	for (size_t i = 0; i < nx; i++) {
-		tick_text(text, sizeof(text), &s->x, at[i]);
-		svg_text(s, "tick", "middle", svg_x(s, at[i]), y0 + 20, text);
-	}
+	for (size_t i = 0; i < y.nr; i++)
+		if (y.shown[i])
+			svg_text(s, "tick", "end", x0 - 8, y.at[i] + 4.5, y.text[i]);
+	for (size_t i = 0; i < x.nr; i++)
+		if (x.shown[i])
+			/* the last one would leave the figure where it is long */
+			svg_text(s, "tick", "middle", fmin(x.at[i], s->width - x.length[i] / 2),
+				 y0 + 20, x.text[i]);
 	buf_printf(s->out, "<path class=\"axis\" d=\"M%.1f %.1fL%.1f %.1f\"/>", x0, y0, x1, y0);
 	if (s->x.label)
 		svg_text(s, "label", "middle", (x0 + x1) / 2, s->height - 7, s->x.label);

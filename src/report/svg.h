@@ -42,7 +42,7 @@ struct svg_point {
 /* The <svg> with its title and description, both for who cannot see it. */
 void svg_open(struct svg *s, const char *title, const char *desc);
 void svg_close(struct svg *s);
-/* Widen the axis to whole ticks. */
+/* Widen the axis to whole ticks; log: to 1, 2 or 5 of a decade, so that there are two at least. */
 void svg_nice(struct svg_axis *a);
 /* Grid, ticks and labels of both axes. */
 void svg_axes(struct svg *s);
@@ -60,8 +60,8 @@ void svg_marker(struct svg *s, unsigned int style, double px, double py, double 
 void svg_text(struct svg *s, const char *class, const char *anchor, double px, double py,
 	      const char *text);
 
-/* At most @max positions of ticks of @a; returns how many. Log: 1 of each decade, 2 and 5 when few.
- */
+/* At most @max positions of ticks of @a; returns how many.  Log: 1, 2 and 5 of
+ * each decade, or its 1 alone where that is too many. */
 size_t svg_ticks(const struct svg_axis *a, double *ret, size_t max);
 
 #endif

@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "report/format.h"
 #include "report/report.h"
+#include "report/svg.h"
 #include "sample/hist.h"
 #include "store/store.h"
 #include "verdict/verdict.h"
@@ -320,6 +321,8 @@ static void add_interrupts(struct record_list *l, const struct trial_info *t, ui
 		{ "interrupts.irq", "cpu=1,irq=LOC,name=Local timer interrupts", 4100, 5200 },
 		{ "interrupts.irq", "cpu=1,irq=24,name=eth0-rx " HOSTILE, 62, 0 },
 		{ "interrupts.irq", "cpu=1,irq=RES,name=Rescheduling interrupts", 90, 22000 },
+		{ "interrupts.irq", "cpu=0,irq=9,name=acpi", 0.4, 0.2 },
+		{ "interrupts.irq", "cpu=1,irq=MCP,name=Machine check polls", 0.2, 0.2 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -371,9 +374,9 @@ static void add_trial(struct fixture *f, struct trial_info *t, uint64_t *rng)
 		fail_msg("%s", e.msg);
 }
 
-static void add_trials(struct fixture *f, unsigned int blocks)
+static void add_trials(struct fixture *f, unsigned int blocks, uint64_t order)
 {
-	uint64_t rng = 42, order = 43;
+	uint64_t rng = 42;
 	unsigned int position = 0;
 
 	for (unsigned int block = 0; block < blocks; block++) {
@@ -403,7 +406,8 @@ static void add_trials(struct fixture *f, unsigned int blocks)
 	}
 }
 
-static void fixture_open(struct fixture *f, unsigned int blocks)
+/* @order: seed of the order within the blocks */
+static void fixture_open(struct fixture *f, unsigned int blocks, uint64_t order)
 {
 	static const char *const names[] = { "before", "after", NULL };
 	static const char *const where[] = { "net", "flat-out", NULL };
@@ -425,7 +429,7 @@ static void fixture_open(struct fixture *f, unsigned int blocks)
 	snprintf(f->path, sizeof(f->path), "%s/irqlab.db", f->dir);
 	assert_int_equal(store_open(&f->store, f->path, STORE_WRITE, &e), 0);
 	assert_int_equal(store_run_add(f->store, &run, names, where, &f->run, &e), 0);
-	add_trials(f, blocks);
+	add_trials(f, blocks, order);
 	assert_int_equal(
 		store_run_end(f->store, f->run, RUN_DONE, UINT64_C(1700000300000000000), &e), 0);
 	if (report_build(&f->rep, f->store, f->run, &basis, &e) < 0)
@@ -444,7 +448,7 @@ static int set_up(void **state)
 {
 	static struct fixture f;
 
-	fixture_open(&f, BLOCKS);
+	fixture_open(&f, BLOCKS, 43);
 	*state = &f;
 	return 0;
 }
@@ -453,7 +457,17 @@ static int set_up_hundred(void **state)
 {
 	static struct fixture f;
 
-	fixture_open(&f, 25);
+	fixture_open(&f, 25, 43);
+	*state = &f;
+	return 0;
+}
+
+static int set_up_two(void **state)
+{
+	static struct fixture f;
+
+	/* a seed with which flat-out runs first */
+	fixture_open(&f, 2, 44);
 	*state = &f;
 	return 0;
 }
@@ -462,7 +476,7 @@ static int set_up_empty(void **state)
 {
 	static struct fixture f;
 
-	fixture_open(&f, 0);
+	fixture_open(&f, 0, 43);
 	*state = &f;
 	return 0;
 }
@@ -787,7 +801,8 @@ static void a_difference_says_of_what(void **state)
 	assert_contains(buf_str(&text),
 			"tcp.late@net is higher than with \"before\" by 12.3 us (95% "
 			"interval [+9.87, +15.1] us");
-	assert_contains(buf_str(&text), "measured +2, 95% interval [-1, +5.50].");
+	assert_contains(buf_str(&text), "measured +2, 95% interval [-1, +5.50]; it would take more "
+					"blocks than is practical.");
 	assert_contains(buf_str(&text), "tcp.lost-share@net is the same as with \"before\" (95% "
 					"interval [0, 0]% points, 8 blocks).");
 	assert_int_equal(report_html(f->rep, &html, &e), 0);
@@ -796,6 +811,8 @@ static void a_difference_says_of_what(void **state)
 	assert_contains(buf_str(&html), "<td data-name=\"change\">-120.0%*</td>");
 	assert_contains(buf_str(&html), "in percent of the median with &quot;before&quot;");
 	assert_contains(buf_str(&html), "to which no margin applies");
+	assert_contains(buf_str(&html), "<div class=\"big\">vetoed</div>");
+	assert_contains(buf_str(&html), "not the ratio of the two medians");
 }
 
 /* Every tag is closed in order; void elements and self-closed ones aside. Returns the number. */
@@ -928,6 +945,214 @@ static void numbers_have_three_digits_and_their_unit(void **state)
 	}
 }
 
+static void what_rounds_to_zero_has_no_sign(void **state)
+{
+	static const struct {
+		double ratio, width;
+		const char *want;
+	} cases[] = {
+		{ -0.00001, 0.01, "0.00%" }, { 0.00001, 0.01, "0.00%" },
+		{ -0.0001, 0.01, "-0.01%" }, { -0.004, 1, "0%" },
+		{ 0.0159, 0.01, "+1.59%" },  { -0.0, 0.01, "0.00%" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(buf_release) struct buf b = {};
+
+		format_change(&b, cases[i].ratio, cases[i].width);
+		assert_string_equal(buf_str(&b), cases[i].want);
+	}
+}
+
+/* However narrow the data are, a labelled tick lies on either side of them. */
+static void a_log_axis_has_ticks_around_the_data(void **state)
+{
+	static const struct svg_axis axes[] = {
+		{ 27, 33, true, NULL },	    { 20, 50, true, NULL },   { 10, 10, true, NULL },
+		{ 0.003, 0.9, true, NULL }, { 1, 1e7, true, NULL },   { 0.2, 0.2, true, NULL },
+		{ 49.9, 50.1, true, NULL }, { 5, 20000, true, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(axes); i++) {
+		struct svg_axis a = axes[i];
+		double at[32];
+		size_t nr;
+
+		svg_nice(&a);
+		nr = svg_ticks(&a, at, ARRAY_SIZE(at));
+		assert_true(nr >= 2);
+		assert_true(at[0] <= axes[i].lo * 1.001 && at[nr - 1] >= axes[i].hi * 0.999);
+		for (size_t k = 1; k < nr; k++)
+			assert_true(at[k] > at[k - 1] * 1.9 && at[k] < at[k - 1] * 2.6);
+		/* not more than the next tick away */
+		assert_true(a.lo > axes[i].lo / 2.6 && a.hi < axes[i].hi * 2.6);
+	}
+}
+
+static struct json_object *trial_of(struct json_object *o, size_t index)
+{
+	return json_object_array_get_idx(json_object_object_get(o, "trials"), index);
+}
+
+/* Every trial has what the verdict saw of it, and nothing of another scenario's metrics. */
+static void trials_show_their_values(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_(buf_release) struct buf json = {}, html = {};
+	struct json_object *o;
+	struct err e = {};
+
+	assert_int_equal(report_json(f->rep, &json, &e), 0);
+	o = json_tokener_parse(buf_str(&json));
+	for (size_t i = 0; i < 4 * BLOCKS; i++) {
+		struct json_object *t = trial_of(o, i), *v = json_object_object_get(t, "values");
+		bool net = strcmp(string(t, "scenario"), "net") == 0;
+		bool after = strcmp(string(t, "variant"), "after") == 0;
+
+		assert_near(number(t, "trial"), (double)i + 1, 0);
+		assert_near(number(t, "position"), (double)i, 0);
+		assert_int_equal(json_object_object_length(v), net ? 6 : 3);
+		if (net)
+			assert_near(number(v, "wakeup.p99@net"), after ? 24e3 : 48e3, 2e3);
+		else
+			assert_near(number(v, "throughput@flat-out"), after ? 21.9e9 : 23.4e9, 1e9);
+		/* judged, but no trial has it */
+		if (net)
+			assert_null(json_object_object_get(v, "tcp.late@net"));
+	}
+	json_object_put(o);
+	assert_int_equal(report_html(f->rep, &html, &e), 0);
+	assert_contains(buf_str(&html), "<th scope=\"col\">throughput@flat-out</th>");
+}
+
+static void rare_sources_are_one_row(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_(buf_release) struct buf html = {};
+	struct err e = {};
+
+	assert_int_equal(report_html(f->rep, &html, &e), 0);
+	assert_contains(buf_str(&html), "2 sources below 1/s");
+	assert_null(strstr(buf_str(&html), "acpi"));
+	assert_contains(buf_str(&html), "Rescheduling");
+}
+
+/* Block 0 of the fixture begins with another scenario than the plan. */
+static void scenarios_come_in_the_plan_s_order(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_(buf_release) struct buf json = {};
+	struct json_object *o, *l;
+	struct err e = {};
+
+	assert_int_equal(report_json(f->rep, &json, &e), 0);
+	o = json_tokener_parse(buf_str(&json));
+	assert_string_equal(string(trial_of(o, 0), "scenario"), "flat-out");
+	l = json_object_object_get(o, "latency");
+	for (size_t i = 0; i < json_object_array_length(l); i++)
+		assert_string_equal(string(json_object_array_get_idx(l, i), "scenario"),
+				    i < 2 ? "net" : "flat-out");
+	json_object_put(o);
+}
+
+/* A report of the one verdict @v. */
+static void with_verdict(const struct fixture *f, const struct verdict *v, struct buf *text,
+			 struct buf *html)
+{
+	const struct report_basis one = { &plan, v, 1 };
+	_cleanup_(report_freep) struct report *rep = NULL;
+	struct err e = {};
+
+	buf_reset(text);
+	buf_reset(html);
+	assert_int_equal(report_build(&rep, f->store, f->run, &one, &e), 0);
+	assert_int_equal(report_text(rep, text, &e), 0);
+	assert_int_equal(report_html(rep, html, &e), 0);
+	unwrap(text);
+}
+
+static void undecided_says_what_would_decide_it(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_(buf_release) struct buf text = {}, html = {};
+	struct verdict v = verdicts[2];
+
+	v.more_blocks = 0;
+	with_verdict(f, &v, &text, &html);
+	assert_contains(buf_str(&text), "; it would take more blocks than is practical.");
+	v.blocks = 3;
+	v.low = (double)-INFINITY;
+	v.high = (double)INFINITY;
+	v.alpha = 0.05;
+	v.more_blocks = 3;
+	with_verdict(f, &v, &text, &html);
+	assert_contains(buf_str(&text),
+			"measured +24.0%, no interval: 3 pairs are too few for 95%; "
+			"about 3 more blocks may decide it.");
+	assert_balanced(buf_str(&html));
+}
+
+/* Two blocks of eight were run: what is planned comes before any forecast. */
+static void a_partial_run_makes_no_forecast(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_(buf_release) struct buf text = {}, html = {};
+	struct verdict v = verdicts[2];
+	struct err e = {};
+
+	assert_int_equal(store_run_end(f->store, f->run, RUN_STOPPED, 1, &e), 0);
+	with_verdict(f, &v, &text, &html);
+	assert_contains(buf_str(&text),
+			"; 8 of 32 planned trials measured; irqlab run --resume goes on.");
+	assert_null(strstr(buf_str(&text), "may decide it"));
+	assert_int_equal(store_run_end(f->store, f->run, RUN_DONE, 1, &e), 0);
+	with_verdict(f, &v, &text, &html);
+	assert_contains(buf_str(&text), "about 14 more blocks may decide it");
+}
+
+/* The x of every marker in the figure of the intervals, at most @max. */
+static size_t forest_marks(const char *html, double *ret, size_t max)
+{
+	const char *p = strstr(html, "Intervals against the margin");
+	const char *end = p ? strstr(p, "</figure>") : NULL;
+	size_t n = 0;
+
+	assert_non_null(end);
+	while (n < max && (p = strstr(p, "translate(")) && p < end) {
+		assert_int_equal(sscanf(p, "translate(%lf", &ret[n++]), 1);
+		p++;
+	}
+	return n;
+}
+
+/* +258 % with a margin of 5 % lies farther out than +150 %, and neither at the edge. */
+static void nothing_is_clamped_to_the_axis(void **state)
+{
+	static const double changes[] = { 0.03, 0.2, 1.5, 2.58, 9000 };
+	const struct fixture *f = *state;
+	struct verdict v[ARRAY_SIZE(changes)];
+	_cleanup_(report_freep) struct report *rep = NULL;
+	_cleanup_(buf_release) struct buf html = {};
+	const struct report_basis all = { &plan, v, ARRAY_SIZE(v) };
+	double at[ARRAY_SIZE(changes) + 1];
+	struct err e = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		v[i] = verdicts[0];
+		v[i].change = changes[i];
+		v[i].low = changes[i] * 0.9;
+		v[i].high = changes[i] * 1.1;
+	}
+	assert_int_equal(report_build(&rep, f->store, f->run, &all, &e), 0);
+	assert_int_equal(report_html(rep, &html, &e), 0);
+	assert_int_equal(forest_marks(buf_str(&html), at, ARRAY_SIZE(at)), ARRAY_SIZE(v));
+	for (size_t i = 1; i < ARRAY_SIZE(v); i++)
+		assert_true(at[i] > at[i - 1] + 5);
+	assert_true(at[0] > 280 && at[ARRAY_SIZE(v) - 1] < 538);
+	assert_contains(buf_str(&html), "+258% [");
+	assert_balanced(buf_str(&html));
+}
+
 static void a_stored_plan_that_is_no_plan_is_named(void **state)
 {
 	static const struct plugin *const none[] = { NULL };
@@ -1018,6 +1243,16 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(an_empty_run_has_a_report, set_up_empty, tear_down),
 		cmocka_unit_test(numbers_have_three_digits_and_their_unit),
+		cmocka_unit_test(what_rounds_to_zero_has_no_sign),
+		cmocka_unit_test(a_log_axis_has_ticks_around_the_data),
+		cmocka_unit_test(trials_show_their_values),
+		cmocka_unit_test(rare_sources_are_one_row),
+		cmocka_unit_test_setup_teardown(scenarios_come_in_the_plan_s_order, set_up_two,
+						tear_down),
+		cmocka_unit_test(undecided_says_what_would_decide_it),
+		cmocka_unit_test_setup_teardown(a_partial_run_makes_no_forecast, set_up_two,
+						tear_down),
+		cmocka_unit_test(nothing_is_clamped_to_the_axis),
 		cmocka_unit_test(a_stored_plan_that_is_no_plan_is_named),
 		cmocka_unit_test(gathering_judges_the_stored_trials),
 	};
