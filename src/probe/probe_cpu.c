@@ -273,7 +273,7 @@ static int snap(struct probe *p, enum edge edge, struct err *e)
 	buf_reset(&p->text[edge]);
 	p->at_ns[edge] = clock_mono_ns();
 	r = kfile_read(p->proc_fd, "stat", &p->text[edge], e);
-	return r < 0 ? err_wrap(e, "/proc") : 0;
+	return r;
 }
 
 static int cpu_open(struct probe **ret, const struct probe_env *env, const struct instance *inst,

@@ -51,26 +51,19 @@ static const char *const no_interrupts[] = {
 	"TLB", /* come as CAL */
 };
 
-static int read_proc(int proc_fd, const char *path, struct buf *out, struct err *e)
-{
-	int r = kfile_read(proc_fd, path, out, e);
-
-	return r < 0 ? err_wrap(e, "/proc") : 0;
-}
-
 static int interrupts_usable(const struct host *host, struct err *why)
 {
 	_cleanup_(buf_release) struct buf text = {};
-	int r = read_proc(host->proc_fd, "interrupts", &text, why);
+	int r = kfile_read(host->proc_fd, "interrupts", &text, why);
 
-	return r < 0 ? r : read_proc(host->proc_fd, "softirqs", &text, why);
+	return r < 0 ? r : kfile_read(host->proc_fd, "softirqs", &text, why);
 }
 
 /* Read once for the size: at the edges nothing is allocated then, unless rows appear. */
 static int prepare(struct edges *f, int proc_fd, const char *path, struct err *e)
 {
 	for (int edge = EDGE_START; edge <= EDGE_STOP; edge++) {
-		int r = read_proc(proc_fd, path, &f->text[edge], e);
+		int r = kfile_read(proc_fd, path, &f->text[edge], e);
 
 		if (r < 0)
 			return r;
@@ -91,7 +84,7 @@ static int snap(struct edges *f, enum edge edge, int proc_fd, const char *path, 
 {
 	buf_reset(&f->text[edge]);
 	f->at_ns[edge] = clock_mono_ns();
-	return read_proc(proc_fd, path, &f->text[edge], e);
+	return kfile_read(proc_fd, path, &f->text[edge], e);
 }
 
 static int snap_all(struct probe *p, enum edge edge, struct err *e)

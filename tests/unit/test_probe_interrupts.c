@@ -382,7 +382,7 @@ static void a_missing_file_is_named(void **state)
 	struct err e = {};
 
 	assert_int_equal(probe_interrupts.open(&p, &env, &inst, &e), -ENOENT);
-	assert_string_equal(e.msg, "/proc: open interrupts: No such file or directory");
+	assert_contains(e.msg, "/interrupts: No such file or directory");
 	assert_null(p);
 	assert_int_equal(probe_interrupts.usable(&host, &e), -ENOENT);
 	scratch_release(&s, none);
