@@ -45,8 +45,13 @@ static int restore(const struct host *host, const char *dir, bool forget, struct
 		       report.undone, report.void_, report.changed_by_others, report.failed);
 	if (report.failed == 0)
 		return 0;
-	if (!forget)
+	if (!forget) {
+		err_set(e, -EIO,
+			"%zu changes are not undone; mend what is in their way and run it again, "
+			"or give them up with: irqlab restore --forget",
+			report.failed);
 		return EXIT_NOT_RESTORED;
+	}
 	r = variant_forget(dir, e);
 	if (r >= 0)
 		printf("%zu forgotten: this machine keeps them as they are\n", report.failed);

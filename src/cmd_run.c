@@ -60,6 +60,9 @@ struct run {
 	struct conductor *conductor;
 	int stop_fd;
 	int64_t id; /* 0: not yet stored */
+	char *env;  /* JSON of the run that is resumed; NULL: a new run */
+	bool mine;  /* the bench was opened and the run in the store is this one's to end */
+	bool complete;
 	struct run_view view;
 	unsigned int *failed; /* per variant: in a row, so far */
 };
@@ -71,6 +74,7 @@ static void run_release(struct run *r)
 	free(r->slots);
 	free(r->measured);
 	free(r->failed);
+	free(r->env);
 	store_close(r->store);
 	close_fdp(&r->stop_fd);
 }
@@ -120,6 +124,7 @@ static bool same_cell(const struct slot *s, const struct trial_info *t)
 	return s->block == t->block && s->scenario == t->scenario && s->variant == t->variant;
 }
 
+/* A trial that failed is measured again: what was in its way may be gone. */
 static int mark_measured(struct run *r, struct err *e)
 {
 	struct trial_info *trials = NULL;
@@ -128,7 +133,8 @@ static int mark_measured(struct run *r, struct err *e)
 
 	for (size_t i = 0; i < nr && rc >= 0; i++)
 		for (size_t k = 0; k < r->nr_slots; k++)
-			if (same_cell(&r->slots[k], &trials[i]) && !r->measured[k]) {
+			if (same_cell(&r->slots[k], &trials[i]) && !r->measured[k] &&
+			    trials[i].state != TRIAL_FAILED) {
 				r->measured[k] = true;
 				r->view.done++;
 			}
@@ -171,8 +177,8 @@ static int resume(struct run *r, struct err *e)
 	r->file = "stored plan";
 	if (buf_puts(&r->text, info.plan) < 0)
 		return err_nomem(e, "plan");
-	rc = parse_plan(r, e);
-	return rc < 0 ? rc : mark_measured(r, e);
+	r->env = take_ptr(info.env);
+	return parse_plan(r, e);
 }
 
 static int load_plan(struct run *r, struct err *e)
@@ -222,6 +228,27 @@ static int add_run(struct run *r, struct json_object *env, struct err *e)
 	return rc;
 }
 
+/* Blocks of one run must not mix kernels or machines. */
+static int same_machine(const struct run *r, struct json_object *now, struct err *e)
+{
+	static const char *const keys[] = { "release", "version", "machine", "cpu_model",
+					    "cmdline" };
+	_cleanup_(json_putp) struct json_object *then = json_tokener_parse(r->env);
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		const char *a = json_field_string(then, keys[i]),
+			   *b = json_field_string(now, keys[i]);
+
+		if (a && b && strcmp(a, b) != 0)
+			return err_set(
+				e, -EINVAL,
+				"resume: run %lld was begun where %s was \"%s\", here it is \"%s\"; "
+				"start anew without --resume",
+				(long long)r->id, keys[i], a, b);
+	}
+	return 0;
+}
+
 static int open_bench(struct run *r, struct err *e)
 {
 	_cleanup_(bench_spec_release) struct bench_spec spec = {};
@@ -236,8 +263,14 @@ static int open_bench(struct run *r, struct err *e)
 	if (rc >= 0)
 		rc = conductor_open(r->conductor, &spec, &env, e);
 	if (rc < 0)
-		return rc == -EBUSY ? EXIT_CANNOT : rc;
-	return r->id ? 0 : add_run(r, env, e);
+		return rc == -EBUSY || rc == -EACCES || rc == -EPERM || rc == -EROFS ? EXIT_CANNOT
+										     : rc;
+	/* the machine is ours from here: nobody else adds trials to this run now */
+	rc = r->id ? same_machine(r, env, e) : add_run(r, env, e);
+	if (rc >= 0)
+		rc = mark_measured(r, e);
+	r->mine = rc >= 0;
+	return rc;
 }
 
 /* A trial that failed is stored as well: it is data.  Several in a row of one variant end the run.
@@ -307,7 +340,19 @@ static int all_trials(struct run *r, struct err *e)
 	return rc;
 }
 
-/* Measure what is missing, give the machine back, mark the run.  Exit code or negative errno. */
+/* What is told beside an error that left a run to go on with. */
+static void add_remedy(const struct run *r, struct err *e)
+{
+	struct err why = *e;
+
+	err_set(e, why.code, "%s; %zu of %zu trials are stored, go on with: irqlab run --resume",
+		why.msg, r->view.done, r->nr_slots);
+}
+
+/*
+ * Measure what is missing, give the machine back, mark the run.  @r->complete tells whether there
+ * is a verdict, also when the machine could not be given back.  Exit code or negative errno.
+ */
 static int conduct(struct run *r, struct err *e)
 {
 	struct err undo = {}, mark = {};
@@ -315,21 +360,21 @@ static int conduct(struct run *r, struct err *e)
 
 	if (rc == 0)
 		rc = all_trials(r, e);
+	r->complete = rc == 0;
 	if (conductor_close(r->conductor, &undo) < 0 && rc != -ENOTRECOVERABLE) {
 		*e = undo;
 		rc = undo.code;
 	}
-	if (r->id &&
-	    store_run_end(r->store, r->id, rc == 0 ? RUN_DONE : RUN_STOPPED, clock_wall_ns(),
+	if (!r->mine) /* another run has the machine, or nothing was begun */
+		return rc;
+	if (store_run_end(r->store, r->id, r->complete ? RUN_DONE : RUN_STOPPED, clock_wall_ns(),
 			  &mark) < 0 &&
 	    rc == 0) {
 		*e = mark;
 		rc = mark.code;
 	}
-	if (rc == -ECANCELED)
-		err_set(e, rc,
-			"ended by the user after %zu of %zu trials; go on with: irqlab run --resume",
-			r->view.done, r->nr_slots);
+	if (!r->complete)
+		add_remedy(r, e);
 	return rc;
 }
 
@@ -339,6 +384,8 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 	_cleanup_(run_release) struct run r = { .cfg = cfg,
 						.stop_fd = -1,
 						.file = nr_args ? args[0] : NULL };
+	struct err ignored = {};
+	int verdict = EXIT_DONE;
 	int rc = cfg->resume ? 0 : load_plan(&r, e); /* a bad plan is told without root */
 
 	if (rc == 0)
@@ -354,9 +401,10 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 		r.stop_fd = signals_open(e);
 		rc = r.stop_fd < 0 ? r.stop_fd : conduct(&r, e);
 	}
-	if (rc != 0)
-		return rc;
-	return cmd_verdict(r.store, r.id, cfg->json ? OUTPUT_JSON : OUTPUT_TEXT, cfg->output, e);
+	if (rc == 0 || r.complete)
+		verdict = cmd_verdict(r.store, r.id, cfg->json ? OUTPUT_JSON : OUTPUT_TEXT,
+				      cfg->output, rc == 0 ? e : &ignored);
+	return rc == 0 ? verdict : rc;
 }
 
 const struct command cmd_run = {

@@ -78,7 +78,8 @@ int store_runs(struct store *s, struct run_info **ret, size_t *ret_nr, struct er
 void runs_free(struct run_info *v, size_t nr);
 
 /*
- * One transaction; on any error nothing is written.  -EEXIST when the cell is already there;
+ * One transaction; on any error nothing is written.  A failed trial of the same cell is replaced;
+ * -EEXIST when the cell holds any other;
  * -EINVAL when two scalars, series or hists have the same metric and labels; -ENOSPC when the disk
  * is full (what was stored before is intact).
  */

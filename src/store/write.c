@@ -191,6 +191,25 @@ static int insert_trial(struct sql *sql, int64_t run, const struct trial_info *t
 	return r;
 }
 
+/* A trial that could not be measured makes room for the one that could, when a run is resumed. */
+static int drop_failed(struct sql *sql, int64_t run, const struct trial_info *t, struct err *e)
+{
+	_cleanup_(stmt_release) struct stmt q = {};
+	int r = stmt_prepare(&q, sql,
+			     "DELETE FROM trial WHERE run = ? AND block = ? AND scenario = ? "
+			     "AND variant = ? AND state = ?",
+			     e);
+
+	if (r < 0)
+		return r;
+	stmt_i64(&q, run);
+	stmt_i64(&q, t->block);
+	stmt_i64(&q, t->scenario);
+	stmt_i64(&q, t->variant);
+	stmt_i64(&q, TRIAL_FAILED);
+	return stmt_run(&q, e);
+}
+
 static int add_all(struct sql *sql, int64_t run, const struct trial_info *t,
 		   const struct record_list *records, struct err *e)
 {
@@ -200,7 +219,9 @@ static int add_all(struct sql *sql, int64_t run, const struct trial_info *t,
 
 	if (r < 0)
 		return r;
-	r = insert_trial(sql, run, t, e);
+	r = drop_failed(sql, run, t, e);
+	if (r >= 0)
+		r = insert_trial(sql, run, t, e);
 	if (r < 0)
 		return r;
 	a.trial = sqlite3_last_insert_rowid(sql->db);

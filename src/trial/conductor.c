@@ -160,8 +160,11 @@ static int take_message(struct conductor *c, struct json_object *msg, const char
 
 	if (is && strcmp(is, what) == 0)
 		return 1;
-	if (is && strcmp(is, "error") == 0)
+	if (is && strcmp(is, "error") == 0) {
+		/* also of the "close" of a stop: either way there is no bench to close any more */
+		c->open &= !c->stopping;
 		return take_error(msg, e);
+	}
 	if (is && strcmp(is, "closed") == 0 && c->stopping) {
 		c->open = false;
 		return err_set(e, -ECANCELED, "ended by the user");
@@ -201,31 +204,36 @@ static int expect(struct conductor *c, const char *what, struct listener *l,
 	}
 }
 
+/* Does a journal list anything to undo? It is removed when nothing is open. */
+static bool journal_is_there(void)
+{
+	_cleanup_(buf_release) struct buf path = {};
+
+	buf_printf(&path, "%s/journal", bench_state_dir());
+	return path.failed || access(buf_str(&path), F_OK) == 0;
+}
+
 /* The agent is gone: let a new one undo what its journal lists. */
 static int after_death(struct conductor *c, struct err *e)
 {
 	_cleanup_(json_putp) struct json_object *msg = NULL;
 	int status = reap(c), r;
+	bool killed = WIFSIGNALED(status);
+	int how = killed ? WTERMSIG(status) : WEXITSTATUS(status);
 	struct err undo = {};
 
-	if (WIFSIGNALED(status))
-		err_set(e, -EPIPE, "the agent was killed by signal %d", WTERMSIG(status));
-	else
-		err_set(e, -EPIPE, "the agent ended with status %d", WEXITSTATUS(status));
 	r = spawn(c, &undo);
 	if (r >= 0)
 		r = ask(c, "restore", NULL, NULL, &undo);
 	if (r >= 0)
 		r = expect(c, "restored", NULL, &msg, &undo);
 	reap(c);
-	if (r >= 0)
-		return err_set(
-			e, -EPIPE,
-			"agent died (%s); the machine was given back; go on with: irqlab run --resume",
-			WIFSIGNALED(status) ? "killed" : "ended");
+	if (r >= 0 || !journal_is_there())
+		return err_set(e, -EPIPE, "the agent (%s) %s %d; the machine is as it was", c->path,
+			       killed ? "was killed by signal" : "ended with status", how);
 	return err_set(e, -ENOTRECOVERABLE,
-		       "the agent died and undoing its changes failed: %s; try: irqlab restore",
-		       undo.msg);
+		       "the agent %s %d and undoing its changes failed: %s; try: irqlab restore",
+		       killed ? "was killed by signal" : "ended with status", how, undo.msg);
 }
 
 static bool line_broke(int r)
@@ -237,6 +245,7 @@ int conductor_open(struct conductor *c, const struct bench_spec *spec, struct js
 		   struct err *e)
 {
 	_cleanup_(json_putp) struct json_object *msg = NULL;
+	const char *version;
 	int r = ask(c, "open", "bench", bench_spec_to_json(spec), e);
 
 	if (r >= 0)
@@ -246,8 +255,13 @@ int conductor_open(struct conductor *c, const struct bench_spec *spec, struct js
 	if (r < 0)
 		return r;
 	c->open = true;
+	version = json_field_string(msg, "version");
+	if (!version || strcmp(version, IRQLAB_VERSION) != 0)
+		return err_set(e, -EPROTO,
+			       "%s is of version %s, this is irqlab %s: install both again",
+			       c->path, version ? version : "(none)", IRQLAB_VERSION);
 	*ret_env = json_object_get(json_field_object(msg, "env"));
-	return 0;
+	return *ret_env ? 0 : err_set(e, -EPROTO, "the agent did not say what machine this is");
 }
 
 static int take_result(struct json_object *msg, struct trial_result *ret, struct err *e)

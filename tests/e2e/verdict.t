@@ -22,4 +22,4 @@ ok "and -5 % lies inside the interval" python3 -c "
 import json
 v = json.load(open('$work/p.json'))['verdicts'][0]
 assert v['low'] <= -0.05 <= v['high'], v
-assert v['high'] - v['low'] < 0.02, v"
+assert v['high'] - v['low'] < 0.05, v"

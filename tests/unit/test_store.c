@@ -300,6 +300,21 @@ static void a_cell_is_stored_once(void **state)
 	assert_int_equal(nr, 1);
 	assert_int_equal(store_records(s, trials[0].id, 0, NULL, &out, &e), 0);
 	assert_int_equal(out.nr, in.nr);
+	/* a failed trial is replaced, records and all */
+	t.block = 2;
+	t.state = TRIAL_FAILED;
+	t.reason = (char *)(uintptr_t) "no peer";
+	assert_int_equal(store_trial_add(s, run, &t, &again, &e), 0);
+	t.state = TRIAL_OK;
+	t.reason = NULL;
+	assert_int_equal(store_trial_add(s, run, &t, NULL, &e), 0);
+	trials_free(trials, nr);
+	assert_int_equal(store_trials(s, run, &trials, &nr, &e), 0);
+	assert_int_equal(nr, 2);
+	assert_int_equal(trials[1].state, TRIAL_OK);
+	record_list_release(&out);
+	assert_int_equal(store_records(s, trials[1].id, 0, NULL, &out, &e), 0);
+	assert_int_equal(out.nr, 0);
 	/* the same cell of another run is another cell */
 	run = add_run(s, "once");
 	assert_int_equal(store_trial_add(s, run, &t, &again, &e), 0);
