@@ -335,8 +335,35 @@ static int check_last(yaml_parser_t *y, const char *text, size_t len, const char
 	return 0;
 }
 
+/* libyaml's time grows with the square of the depth: no plan needs one that could be felt. */
+#define NESTING_MAX 64
+
+/* Depth of brackets, whatever they stand in; strings that hold so many are no plan either. */
+static int check_nesting(const char *text, size_t len, const char *file, struct err *e)
+{
+	size_t depth = 0, line = 1;
+
+	for (size_t i = 0; i < len; i++) {
+		line += text[i] == '\n';
+		if (text[i] == '[' || text[i] == '{')
+			depth++;
+		else if ((text[i] == ']' || text[i] == '}') && depth)
+			depth--;
+		if (depth > NESTING_MAX)
+			return err_set(
+				e, -EINVAL,
+				"%s:%zu: nested more than %d deep; no part of a plan needs that",
+				file, line, TREE_MAX_DEPTH);
+	}
+	return 0;
+}
+
 static int load(yaml_parser_t *y, const char *text, size_t len, struct tree *t, struct err *e)
 {
+	int r = check_nesting(text, len, t->file, e);
+
+	if (r < 0)
+		return r;
 	yaml_parser_set_encoding(y, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(y, (const unsigned char *)(len ? text : ""), len);
 	if (!yaml_parser_load(y, &t->doc))

@@ -7,6 +7,7 @@
 #include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -40,6 +41,7 @@ static void change_release(struct change *c)
 	free_owned(c->old);
 	free_owned(c->new_value);
 	free_owned(c->boot);
+	free_owned(c->netns);
 	*c = (struct change){};
 }
 
@@ -102,6 +104,8 @@ static void format_change(struct buf *out, const struct change *c)
 	put_bytes(out, c->new_value);
 	buf_puts(out, ",\"boot\":");
 	put_bytes(out, c->boot);
+	buf_puts(out, ",\"netns\":");
+	put_bytes(out, c->netns);
 	buf_printf(out, ",\"ephemeral\":%s,\"blind\":%s,\"pid\":%" PRId64 "}\n",
 		   c->ephemeral ? "true" : "false", c->blind ? "true" : "false", c->pid);
 }
@@ -150,6 +154,7 @@ static bool parse_change(struct json_object *o, struct change *c)
 	    !member_bytes(o, "old", true, &c->old) ||
 	    !member_bytes(o, "new", false, &c->new_value) ||
 	    !member_bytes(o, "boot", false, &c->boot) ||
+	    !member_bytes(o, "netns", true, &c->netns) ||
 	    !member_bool(o, "ephemeral", &c->ephemeral) || !member_bool(o, "blind", &c->blind) ||
 	    !member_u64(o, "pid", &pid))
 		return false;
@@ -281,11 +286,17 @@ static int read_all(int fd, struct buf *out)
 
 static int open_file(struct journal *j, struct buf *text, struct err *e)
 {
+	struct stat st;
 	int r;
 
-	j->fd = openat(j->dir_fd, FILE_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	/* O_NONBLOCK: whatever is there under that name must not hold us */
+	j->fd = openat(j->dir_fd, FILE_NAME, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (j->fd < 0)
 		return errno == ENOENT ? 0 : err_sys(e, "open %s/%s", j->dir, FILE_NAME);
+	if (fstat(j->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return err_set(e, -EINVAL,
+			       "%s/%s is no regular file: irqlab did not make it; remove it",
+			       j->dir, FILE_NAME);
 	r = read_all(j->fd, text);
 	if (r < 0) {
 		errno = -r;
@@ -463,6 +474,14 @@ int journal_done(struct journal *j, uint64_t id, struct err *e)
 	buf_printf(&line, "{\"done\":%" PRIu64 "}\n", id);
 	append(j, &line, true, &ignored);
 	return 0;
+}
+
+char *journal_netns(int proc_fd)
+{
+	char link[64];
+	ssize_t n = readlinkat(proc_fd, "self/ns/net", link, sizeof(link));
+
+	return n > 0 && n < (ssize_t)sizeof(link) ? strndup(link, (size_t)n) : NULL;
 }
 
 int journal_boot_id(int proc_fd, char **ret, struct err *e)

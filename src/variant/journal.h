@@ -8,7 +8,8 @@
  * The file is text, one JSON object a line:
  *
  *	{"id":1,"knob":"sysctl","target":"net.core.busy_poll","old":"0","new":"50",
- *	 "boot":"6f0c...","ephemeral":false,"blind":false,"pid":4711}   before the change; fsync
+ *	 "boot":"6f0c...","netns":null,"ephemeral":false,"blind":false,"pid":4711}
+ *			before the change; fsync
  *	{"set":1}	the change was made and read back
  *	{"done":1}	it was undone and read back; fsync
  *
@@ -30,6 +31,8 @@ struct change {
 	const char *old; /* NULL: it could not be read */
 	const char *new_value;
 	const char *boot;
+	const char *netns; /* network namespace the target belongs to, as "net:[4026531840]"; NULL:
+			      to none, or it is not known */
 	bool ephemeral;
 	bool blind;
 	bool set; /* made and read back; else it may have been made, halfway, or not */
@@ -64,6 +67,8 @@ int journal_done(struct journal *j, uint64_t id, struct err *e);
 /* Remove the file whatever it lists. */
 int journal_remove(struct journal *j, struct err *e);
 
+/* The caller's network namespace, "net:[4026531840]"; NULL when /proc does not say (a fixture). */
+char *journal_netns(int proc_fd);
 /* This boot's id, from @proc_fd sys/kernel/random/boot_id. */
 int journal_boot_id(int proc_fd, char **ret, struct err *e);
 

@@ -22,6 +22,7 @@ enum outcome {
 struct restoring {
 	const struct host *host;
 	const char *boot;
+	const char *netns;
 	const struct knob_ops *const *knobs;
 	void (*log)(void *arg, const char *line);
 	void *arg;
@@ -97,6 +98,14 @@ static enum outcome restore_one(const struct restoring *rs, const struct change 
 	if (c->ephemeral) {
 		buf_puts(text, "ended with the run's network namespace: nothing to undo");
 		return OUTCOME_VOID;
+	}
+	if (c->netns && rs->netns && strcmp(c->netns, rs->netns) != 0) {
+		buf_printf(
+			text,
+			"was changed in the network namespace %s, this is %s: run irqlab restore "
+			"there (nsenter, ip netns exec), or with --forget if it is gone",
+			c->netns, rs->netns);
+		return OUTCOME_FAILED;
 	}
 	if (knob_find(rs->knobs, c->knob, &ops, &why) < 0) {
 		buf_puts(text, why.msg);
@@ -181,7 +190,7 @@ int variant_restore(const struct host *host, const char *dir, const struct knob_
 	};
 	_cleanup_(journal_closep) struct journal *j = NULL;
 	_cleanup_(changes_release) struct changes l = {};
-	_cleanup_(free_charp) char *boot = NULL;
+	_cleanup_(free_charp) char *boot = NULL, *netns = journal_netns(host->proc_fd);
 	int r = journal_boot_id(host->proc_fd, &boot, e);
 
 	if (r >= 0)
@@ -189,6 +198,7 @@ int variant_restore(const struct host *host, const char *dir, const struct knob_
 	if (!j)
 		return r;
 	rs.boot = boot;
+	rs.netns = netns;
 	r = restore_all(&rs, j, &l, e);
 	if (r >= 0)
 		r = judge_damage(&rs, j, &l, dir, e);

@@ -31,6 +31,7 @@ struct applied {
 	const struct host *host;
 	struct journal *journal;
 	char *boot;
+	char *netns;
 	struct item *v;
 	size_t nr;
 };
@@ -51,6 +52,7 @@ static void applied_free(struct applied *a)
 		item_release(&a->v[i]);
 	free(a->v);
 	free(a->boot);
+	free(a->netns);
 	free(a);
 }
 
@@ -100,6 +102,19 @@ static int check_written(const struct applied *a, struct item *it, bool blind, s
 	return 0;
 }
 
+/*
+ * Does the target belong to a network namespace, so that elsewhere the same name is another thing?
+ * That is what would end with a namespace of the run's own: asked of a host that has one.
+ */
+static bool is_of_netns(const struct applied *a, const struct item *it)
+{
+	struct host host = *a->host;
+
+	if (host.dut.netns_fd < 0)
+		host.dut.netns_fd = 0; /* only looked at, never used */
+	return it->ops->ephemeral && it->ops->ephemeral(&host, it->target);
+}
+
 /* Journal, write, read back.  On failure @it->change tells undo whether there is work. */
 static int change(struct applied *a, struct item *it, bool blind, struct err *e)
 {
@@ -108,6 +123,7 @@ static int change(struct applied *a, struct item *it, bool blind, struct err *e)
 			    .old = it->old,
 			    .new_value = it->value,
 			    .boot = a->boot,
+			    .netns = is_of_netns(a, it) ? a->netns : NULL,
 			    .ephemeral = it->ops->ephemeral &&
 					 it->ops->ephemeral(a->host, it->target),
 			    .blind = blind,
@@ -260,6 +276,7 @@ int variant_apply(struct applied **ret, const struct host *host, struct journal 
 		return err_nomem(e, "variant");
 	a->host = host;
 	a->journal = j;
+	a->netns = journal_netns(host->proc_fd);
 	r = journal_boot_id(host->proc_fd, &a->boot, e);
 	if (r >= 0)
 		r = resolve_all(host, knobs, list, e);

@@ -3,7 +3,7 @@
 # Runs in trouble end, say what is left and how to go on, and lose nothing.
 . "$(dirname "$0")/tap.sh"
 need_root
-plan 11
+plan 15
 
 # setup changes a file through commands; the undo fails for as long as $work/stuck exists
 cat >"$work/stuck.yaml" <<EOF
@@ -83,3 +83,37 @@ check "an agent that ends at once is a failure, not a machine left changed" 1 sh
 	mkdir '$work/bin' && cp '$IRQLAB' '$work/bin/' &&
 	printf '#!/bin/sh\nexit 0\n' >'$work/bin/irqlab-agent' && chmod 755 '$work/bin/irqlab-agent' &&
 	'$work/bin/irqlab' run '$src/tests/plans/quick.yaml' -o '$work/r.html'"
+
+# a change in a network namespace is not undone in another one, where the name means something else
+mkdir "$work/ns"
+cat >"$work/ns.yaml" <<'EOF'
+name: ns
+setup:
+  - sysctl: { net.ipv4.tcp_ecn: 1 }
+variants:
+  a: []
+  b: []
+probes:
+  wakeup: { interval: 10ms, priority: [50], cpus: "0" }
+trial: { settle: 0ms, warmup: 0ms, duration: 5s }
+blocks: 6
+metrics:
+  wakeup.p50: { margin: 5% }
+EOF
+unshare -n sleep 60 &
+holder=$!
+until [ "$(readlink /proc/$holder/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
+inside() { nsenter --net=/proc/$holder/ns/net "$@"; }
+ecn() { inside sysctl -n net.ipv4.tcp_ecn; }
+old=$(ecn)
+here=$(sysctl -n net.ipv4.tcp_ecn)
+nsenter --net=/proc/$holder/ns/net "$IRQLAB" run "$work/ns.yaml" -q -o "$work/r.html" >"$work/said" 2>&1 &
+run=$!
+until [ "$(ecn)" = 1 ]; do sleep 0.05; done
+kill -9 $run $(pgrep -P $run)
+while pgrep -f "^$(dirname "$IRQLAB")/irqlab-agent" >/dev/null; do sleep 0.05; done
+check "restore elsewhere refuses" 3 "$IRQLAB" restore
+ok "and changes nothing there" test "$(sysctl -n net.ipv4.tcp_ecn)" = "$here"
+ok "restore in that namespace works" inside "$IRQLAB" restore
+ok "and sets it back" test "$(ecn)" = "$old"
+kill $holder
