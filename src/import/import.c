@@ -240,6 +240,7 @@ static void take_text(struct reader *r, const char *line, size_t len)
 		const char *s = find_call(line, formats[i]->name);
 
 		r->feeds[i].text_between = true;
+		r->feeds[i].text_since = true;
 		if (!s)
 			continue;
 		call = s;

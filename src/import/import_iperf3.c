@@ -23,6 +23,7 @@ enum {
 	MODE_UDP = 1,	   /* the last header announced datagrams */
 	MODE_EMBEDDED = 2, /* inside --get-server-output: the same test again */
 	MODE_NEW = 4,	   /* the next row starts a run */
+	MODE_RETR = 8,	   /* the last header or row has shown TCP's retransmits */
 };
 
 struct unit {
@@ -256,43 +257,84 @@ static int read_row(struct import_feed *f, const char *line, const char *next,
 
 /* ---- the text around the rows */
 
+enum words {
+	WORDS_NONE,
+	WORDS_HEADER, /* "[ ID] Interval ..." */
+	WORDS_SERVER, /* "Server output:" */
+	WORDS_BEGIN,
+	WORDS_END,
+	WORDS_PEER, /* accepted, or connected: a server's test begins */
+	WORDS_OTHER,
+};
+
+/* @start, and @rest somewhere behind it; NULL: @start ends the line. */
+static const struct {
+	const char *start, *rest;
+	enum words words;
+} phrases[] = {
+	{ "[ ID]", "", WORDS_HEADER },
+	{ "Server output:", NULL, WORDS_SERVER },
+	{ "Connecting to host ", ", port ", WORDS_BEGIN },
+	{ "iperf Done.", NULL, WORDS_END },
+	{ "Accepted connection from ", ", port ", WORDS_PEER },
+	{ "] local ", " connected to ", WORDS_PEER },
+	{ "Server listening on ", "", WORDS_OTHER },
+	{ "Reverse mode, ", "remote host", WORDS_OTHER },
+	{ "Test Complete. Summary Results:", NULL, WORDS_OTHER },
+	{ "- - - - - - - - - - - -", "", WORDS_OTHER },
+};
+
+/* iperf3's own words wherever they begin: -T, --timestamps, a prompt or a quoter's name may stand
+ * before them as before the rows. */
+static enum words find_words(const char *line)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(phrases); i++) {
+		const char *s = scan_find(line, phrases[i].start);
+
+		if (!s)
+			continue;
+		s += strlen(phrases[i].start);
+		if (!phrases[i].rest ? !*s : !*phrases[i].rest || scan_find(s, phrases[i].rest))
+			return phrases[i].words;
+	}
+	return WORDS_NONE;
+}
+
 static enum import_kind iperf3_sniff(const char *line)
 {
-	static const char *const chatter[] = { "Connecting to host ",
-					       "Accepted connection from ",
-					       "Server listening on ",
-					       "Server output:",
-					       "iperf Done.",
-					       "Reverse mode, ",
-					       "[ ID] ",
-					       "[ ID][Role]" };
 	struct iperf3_row row;
 
 	if (find_row(line, &row))
 		return IMPORT_ROW;
-	for (size_t i = 0; i < ARRAY_SIZE(chatter); i++)
-		if (strncmp(line, chatter[i], strlen(chatter[i])) == 0)
-			return IMPORT_CHATTER;
-	if (strstr(line, "] local ") && strstr(line, " connected to "))
-		return IMPORT_CHATTER;
-	return IMPORT_FOREIGN;
+	return find_words(line) ? IMPORT_CHATTER : IMPORT_FOREIGN;
+}
+
+/* What the columns under header @line are. */
+static void take_header(struct import_feed *f, const char *line)
+{
+	const char *s = scan_find(line, "[ ID]");
+
+	f->mode &= ~(unsigned int)(MODE_UDP | MODE_RETR);
+	/* a mailer may have cut the header's end */
+	if (strstr(s, "Datagrams") || strstr(s, "Total") || strstr(s, "Jitter"))
+		f->mode |= MODE_UDP;
+	else if (strstr(s, "Retr"))
+		f->mode |= MODE_RETR;
+	f->text_since = false;
 }
 
 static void iperf3_chatter(struct import_feed *f, const char *line)
 {
-	if (strncmp(line, "[ ID]", 5) == 0) {
-		f->mode &= ~(unsigned int)MODE_UDP;
-		if (strstr(line, "Datagrams"))
-			f->mode |= MODE_UDP;
-		return;
-	}
-	if (strncmp(line, "Server output:", 14) == 0) {
+	enum words words = find_words(line);
+
+	if (words == WORDS_HEADER)
+		take_header(f, line);
+	else if (words == WORDS_SERVER)
 		f->mode |= MODE_EMBEDDED;
-	} else if (strncmp(line, "Connecting", 10) == 0 || strncmp(line, "iperf Done", 10) == 0) {
+	else if (words == WORDS_BEGIN || words == WORDS_END)
 		f->mode = MODE_NEW;
-	} else if (!strncmp(line, "Accepted", 8) || strstr(line, "] local ")) {
+	else if (words == WORDS_PEER)
 		f->mode |= MODE_NEW;
-	}
 }
 
 /* ---- where a row belongs */
@@ -345,6 +387,24 @@ static bool begins_run(const struct import_feed *f, const struct iperf3_row *row
 	       row->kind == run->seen.first_summary.kind;
 }
 
+/*
+ * Whether a count behind the rate may be one of datagrams: UDP's senders print nothing else there,
+ * TCP's a window too but in rows of [SUM].  Only TCP's summary ends in a count and "sender".
+ */
+static bool may_be_udp(const struct import_feed *f, const struct iperf3_row *row)
+{
+	const struct iperf3_row *prev;
+
+	if (row->retr < 0 || row->cwnd_bytes >= 0 || row->kind != IPERF3_INTERVAL)
+		return false;
+	if (f->mode & MODE_RETR && !f->text_since)
+		return false;
+	if (row->stream != IPERF3_SUM || !f->run || f->mode & MODE_NEW)
+		return true;
+	prev = &((const struct iperf3_run *)import_run_open(f)->data)->seen.prev;
+	return prev->cwnd_bytes < 0 || prev->start_ns != row->start_ns;
+}
+
 static int add_row(struct iperf3_run *run, const struct iperf3_row *row)
 {
 	if (run->nr == run->size) {
@@ -389,6 +449,12 @@ static int iperf3_row(struct import_feed *f, const char *line, const char *next,
 	if (f->run && !(f->mode & MODE_NEW) && row.kind == IPERF3_INTERVAL && !row.omitted &&
 	    spans(import_run_open(f)->data, &row))
 		row.kind = IPERF3_SUMMARY;
+	if (may_be_udp(f, &row))
+		return import_bad(f, "a count without a window behind the rate: it cannot be told "
+				     "from UDP without its header line");
+	if (row.retr >= 0)
+		f->mode |= MODE_RETR;
+	f->text_since = false;
 	if (begins_run(f, &row)) {
 		r = import_open_run(f, nr);
 		if (r < 0)

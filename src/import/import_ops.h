@@ -24,6 +24,7 @@ struct import_feed {
 	const struct import_ops *ops;
 	size_t run;		       /* index of the open run + 1; 0: none */
 	bool text_between;	       /* foreign text came after the last row */
+	bool text_since;	       /* ... or after what the format has cleared it at */
 	bool redrawn;		       /* the screen was redrawn after the last row */
 	unsigned int mode;	       /* the format's own flags */
 	const char *command, *heading; /* labels for the next run; "" when none */

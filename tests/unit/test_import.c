@@ -248,9 +248,10 @@ static void streams_without_sum_are_added_up_per_interval(void **state)
 
 static void streams_that_do_not_match_are_not_added_up(void **state)
 {
-	static const char text[] = "[  5]   0.00-1.00   sec  10.0 MBytes  84.0 Mbits/sec    0\n"
-				   "[  7]   0.00-1.00   sec  10.0 MBytes  84.0 Mbits/sec    0\n"
-				   "[  5]   1.00-2.00   sec  10.0 MBytes  84.0 Mbits/sec    0\n";
+	static const char text[] =
+		"[  5]   0.00-1.00   sec  10.0 MBytes  84.0 Mbits/sec    0   1 MBytes\n"
+		"[  7]   0.00-1.00   sec  10.0 MBytes  84.0 Mbits/sec    0   1 MBytes\n"
+		"[  5]   1.00-2.00   sec  10.0 MBytes  84.0 Mbits/sec    0   1 MBytes\n";
 	_cleanup_(import_release) struct import_doc doc = {};
 	_cleanup_(iperf3_series_release) struct iperf3_series s = {};
 
@@ -288,6 +289,91 @@ static void udp_and_embedded_tables_are_named_not_read(void **state)
 	assert_int_equal(both.nr_runs, 1);
 	assert_true(both.nr_skipped > 0);
 	assert_contains(both.skipped[0].reason, "server's table");
+}
+
+/* @path with @prefix before every line; without its header lines when @headless. */
+static void prefixed(const char *path, const char *prefix, bool headless, struct buf *out)
+{
+	_cleanup_(buf_release) struct buf text = {};
+	char *save = NULL;
+
+	fixture_read(path, &text);
+	for (char *s = strtok_r(text.data, "\n", &save); s; s = strtok_r(NULL, "\n", &save))
+		if (!headless || !strstr(s, "[ ID]"))
+			buf_printf(out, "%s%s\n", prefix, s);
+}
+
+static const char *const prefixes[] = {
+	"", "> ", "JD> ", "| ", "tit:  ", "[20:41:02] ", "Mon Nov 30 20:41:02 2026 "
+};
+
+static void udp_is_known_behind_any_prefix_and_without_header(void **state)
+{
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(prefixes); i++) {
+		_cleanup_(import_release) struct import_doc doc = {};
+		_cleanup_(buf_release) struct buf text = {};
+
+		prefixed(CAPTURE "iperf3-udp-client.txt", prefixes[i / 2], i % 2, &text);
+		parse(text.data, text.len, &doc);
+		assert_int_equal(doc.nr_runs, 0);
+		assert_int_equal(doc.nr_skipped, 4);
+		assert_contains(doc.skipped[0].reason,
+				i % 2 ? "cannot be told from UDP without its header line"
+				      : "a UDP row");
+		assert_contains(doc.skipped[2].reason, "a UDP row");
+	}
+}
+
+static void the_servers_table_is_known_behind_any_prefix(void **state)
+{
+	_cleanup_(import_release) struct import_doc plain = {};
+
+	parse_file(CAPTURE "iperf3-server-output-client.txt", &plain);
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		_cleanup_(import_release) struct import_doc doc = {};
+		_cleanup_(buf_release) struct buf text = {};
+
+		prefixed(CAPTURE "iperf3-server-output-client.txt", prefixes[i], false, &text);
+		parse(text.data, text.len, &doc);
+		assert_int_equal(doc.nr_runs, 1);
+		assert_int_equal(doc.nr_skipped, plain.nr_skipped);
+		assert_contains(doc.skipped[0].reason, "the server's table of the same test");
+		assert_null(strstr(doc.runs[0].label, "Interval"));
+		assert_null(strstr(doc.runs[0].heading, "Interval"));
+	}
+}
+
+#define SUM_ROW "[SUM]   0.00-1.00   sec   212 MBytes  1.78 Gbits/sec   12\n"
+#define COUNT_ROW "[  5]   0.00-1.00   sec   106 MBytes   888 Mbits/sec   12\n"
+#define WINDOW_ROW "[  5]   0.00-1.00   sec   106 MBytes   888 Mbits/sec   12   324 KBytes\n"
+#define RETR_HEADER "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n"
+
+static void a_lone_count_needs_a_header_or_a_window_beside_it(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t rows, skipped;
+	} cases[] = {
+		{ COUNT_ROW, 0, 1 },
+		{ SUM_ROW, 0, 1 },
+		{ WINDOW_ROW, 1, 0 },
+		{ WINDOW_ROW SUM_ROW, 2, 0 },
+		{ WINDOW_ROW "a remark\n" SUM_ROW, 2, 0 },
+		{ RETR_HEADER SUM_ROW, 1, 0 },
+		{ RETR_HEADER WINDOW_ROW "and the same with -u:\n" COUNT_ROW, 1, 1 },
+		{ RETR_HEADER "[ ID] Interval  Transfer  Bitrate  Total\n" COUNT_ROW, 0, 1 },
+		{ "[  5]   0.00-9.00   sec   106 MBytes   888 Mbits/sec   12   sender\n", 1, 0 },
+		{ "Total: [ ID] Interval  Transfer  Bitrate  Retr  Cwnd\n" WINDOW_ROW, 1, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(import_release) struct import_doc doc = {};
+
+		parse(cases[i].text, strlen(cases[i].text), &doc);
+		assert_int_equal(doc.nr_runs, cases[i].rows ? 1 : 0);
+		assert_int_equal(cases[i].rows ? iperf3(&doc, 0)->nr : 0, cases[i].rows);
+		assert_int_equal(doc.nr_skipped, cases[i].skipped);
+	}
 }
 
 static void the_last_state_of_a_live_display_wins(void **state)
@@ -783,6 +869,9 @@ int main(void)
 		cmocka_unit_test(streams_that_do_not_match_are_not_added_up),
 		cmocka_unit_test(both_directions_are_kept_apart),
 		cmocka_unit_test(udp_and_embedded_tables_are_named_not_read),
+		cmocka_unit_test(udp_is_known_behind_any_prefix_and_without_header),
+		cmocka_unit_test(the_servers_table_is_known_behind_any_prefix),
+		cmocka_unit_test(a_lone_count_needs_a_header_or_a_window_beside_it),
 		cmocka_unit_test(the_last_state_of_a_live_display_wins),
 		cmocka_unit_test(two_live_displays_in_one_text_are_two_runs),
 		cmocka_unit_test(nanoseconds_are_known_from_the_command_line),
