@@ -186,6 +186,9 @@ static void list_runs(const struct import_doc *doc, struct buf *out)
 		put_cut(out, *run->heading ? run->heading : run->label, 40);
 		if (*run->heading || *run->label)
 			buf_putc(out, ')');
+		if (run->text_line)
+			buf_printf(out, ", with other text between its rows (line %zu)",
+				   run->text_line);
 	}
 }
 
@@ -339,7 +342,25 @@ static void put_side_json(const struct side *s, const char *key, size_t i, struc
 	compare_json_number(out, "line", (double)run->line);
 	compare_json_text(out, "label", run->label);
 	compare_json_text(out, "heading", run->heading);
+	if (run->text_line) {
+		compare_json_number(out, "text_between_rows_line", (double)run->text_line);
+		compare_json_number(out, "text_before_row_line", (double)run->text_row_line);
+	}
 	buf_putc(out, '}');
+}
+
+/* Rows that may be those of two tests. */
+static void put_text_inside(const struct side *s, size_t i, struct buf *out)
+{
+	const struct import_run *run = &s->doc->runs[i];
+
+	if (run->text_line)
+		compare_para(
+			out,
+			"%s: the rows from line %zu on follow after other text (line %zu). They "
+			"are taken for more rows of the same test; if they are of another one, "
+			"give each test a file of its own.",
+			s->letter, run->text_row_line, run->text_line);
 }
 
 static int put_pair(const struct side *a, const struct side *b, size_t i,
@@ -366,8 +387,12 @@ static int put_pair(const struct side *a, const struct side *b, size_t i,
 	if (r < 0)
 		return err_wrap(e, "%s#%zu against %s#%zu", a->name, a->first + i + 1, b->name,
 				b->first + i + 1);
-	if (opts->json)
+	if (opts->json) {
 		buf_putc(out, '}');
+		return 0;
+	}
+	put_text_inside(a, a->first + i, out);
+	put_text_inside(b, b->first + i, out);
 	return 0;
 }
 

@@ -232,14 +232,32 @@ static const char *after_prompt(const char *line, const char *call)
 	return line;
 }
 
-static void take_text(struct reader *r, const char *line, size_t len)
+/* "[ 1234.567890] text": the kernel's log has run into the table. */
+static bool is_kernel(const char *line)
 {
-	const char *call = NULL;
+	for (const char *s = strchr(line, '['); s; s = strchr(s + 1, '[')) {
+		const char *p = s + 1;
+		struct scan_number n;
+
+		scan_space(&p);
+		if (scan_number(&p, &n) && n.decimals == 6 && *p == ']')
+			return true;
+	}
+	return false;
+}
+
+static void take_text(struct reader *r, const struct line *l)
+{
+	const char *line = buf_str(&l->text), *call = NULL;
+	size_t len = l->text.len;
+	bool kernel = is_kernel(line);
 
 	for (size_t i = 0; i < NR_FORMATS; i++) {
 		const char *s = find_call(line, formats[i]->name);
 
 		r->feeds[i].text_between = true;
+		if (!r->feeds[i].text_line && !kernel)
+			r->feeds[i].text_line = l->nr;
 		r->feeds[i].text_since = true;
 		if (!s)
 			continue;
@@ -339,6 +357,7 @@ static int take_row(struct reader *r, size_t i, const struct line *cur, const st
 		return took;
 	import_run_open(f)->last_line = took ? next->nr : cur->nr;
 	f->text_between = false;
+	f->text_line = 0;
 	f->redrawn = false;
 	return took;
 }
@@ -365,7 +384,7 @@ static int take_line(struct reader *r, const struct line *cur, const struct line
 		}
 	}
 	if (foreign)
-		take_text(r, s, cur->text.len);
+		take_text(r, cur);
 	return 0;
 }
 

@@ -27,6 +27,9 @@ struct import_run {
 	const char *tool; /* "iperf3", "cyclictest": ops->name */
 	size_t line;	  /* of the first row, from 1 */
 	size_t last_line;
+	/* The first other text between two of its rows, and the row behind it; 0: none.  The rows
+	 * may be of two tests of which the second goes on in time. */
+	size_t text_line, text_row_line;
 	char *label;   /* the command line before the rows, else the heading; "" when none */
 	char *heading; /* the nearest other text line since the run before; "" when none */
 	void *data;    /* through import_iperf3(), import_cyclictest() */

@@ -381,8 +381,8 @@ static bool begins_run(const struct import_feed *f, const struct iperf3_row *row
 	if (!f->run || f->mode & MODE_NEW)
 		return true;
 	run = import_run_open(f)->data;
-	if (row->kind == IPERF3_INTERVAL)
-		return restarts(run, row);
+	if (row->kind == IPERF3_INTERVAL) /* a new command line behind the rows ends them */
+		return restarts(run, row) || (*f->command && run->seen.intervals);
 	return run->seen.summaries && same_column(row, &run->seen.first_summary) &&
 	       row->kind == run->seen.first_summary.kind;
 }
@@ -434,6 +434,19 @@ static int add_row(struct iperf3_run *run, const struct iperf3_row *row)
 	return 0;
 }
 
+/* Remember text between two intervals of one run: its writer may have meant two. */
+static void mark_text(const struct import_feed *f, const struct iperf3_row *row)
+{
+	struct import_run *run = import_run_open(f);
+	const struct iperf3_run *data = run->data;
+
+	if (row->kind != IPERF3_INTERVAL || data->seen.intervals == 0 || !f->text_line ||
+	    run->text_line)
+		return;
+	run->text_line = f->text_line;
+	run->text_row_line = row->line;
+}
+
 static int iperf3_row(struct import_feed *f, const char *line, const char *next, size_t nr)
 {
 	struct iperf3_row row = { .line = nr };
@@ -461,6 +474,7 @@ static int iperf3_row(struct import_feed *f, const char *line, const char *next,
 			return r;
 		f->mode &= ~(unsigned int)MODE_NEW;
 	}
+	mark_text(f, &row);
 	r = add_row(import_run_open(f)->data, &row);
 	return r < 0 ? r : took;
 }

@@ -23,6 +23,7 @@ struct import_feed {
 	struct import_doc *doc;
 	const struct import_ops *ops;
 	size_t run;		       /* index of the open run + 1; 0: none */
+	size_t text_line;	       /* of the first one but for the kernel's; 0: none */
 	bool text_between;	       /* foreign text came after the last row */
 	bool text_since;	       /* ... or after what the format has cleared it at */
 	bool redrawn;		       /* the screen was redrawn after the last row */

@@ -455,6 +455,34 @@ static void unread_rows_are_counted_in_the_answer(void **state)
 	assert_int_equal(number(o, "skipped.0.line"), 2);
 }
 
+#define ROW_AT(from, to, rate) "[  5]   " from "-" to "   sec   106 MBytes   " rate " Mbits/sec\n"
+
+static void text_between_rows_is_reported(void **state)
+{
+	static const char a[] = ROW_AT("0.00", "1.00", "800")
+		ROW_AT("1.00", "2.00", "801") "[...] after (new kernel)\n" ROW_AT("2.00", "3.00",
+										  "900")
+			ROW_AT("3.00", "4.00", "901");
+	static const char b[] = ROW_AT("0.00", "1.00", "800") ROW_AT("1.00", "2.00", "802");
+	_cleanup_(buf_release) struct buf out = {}, flat = {}, json = {};
+	_cleanup_(free_json) struct json_object *o = NULL;
+	struct compare_opts opts = {};
+	struct err e = {};
+
+	assert_int_equal(compare_text(a, b, &opts, &out, &e), 4);
+	unwrap(&out, &flat);
+	assert_contains(buf_str(&flat),
+			"A: the rows from line 4 on follow after other text (line 3).");
+	assert_null(strstr(buf_str(&flat), "B: the rows"));
+	opts.json = true;
+	assert_int_equal(compare_text(a, b, &opts, &json, &e), 4);
+	o = json_tokener_parse(buf_str(&json));
+	assert_int_equal(number(o, "pairs.0.a.text_between_rows_line"), 3);
+	assert_int_equal(number(o, "pairs.0.a.text_before_row_line"), 4);
+	assert_int_equal(compare_text(a, NULL, &opts, &json, &e), 1);
+	assert_contains(e.msg, "with other text between its rows (line 3)");
+}
+
 static void hostile_names_and_figures_keep_the_width(void **state)
 {
 	static const char a[] =
@@ -501,6 +529,7 @@ int main(void)
 		cmocka_unit_test(summaries_alone_bear_no_interval),
 		cmocka_unit_test(idle_links_have_no_ratio),
 		cmocka_unit_test(unread_rows_are_counted_in_the_answer),
+		cmocka_unit_test(text_between_rows_is_reported),
 		cmocka_unit_test(hostile_names_and_figures_keep_the_width),
 	};
 

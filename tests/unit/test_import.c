@@ -376,6 +376,36 @@ static void a_lone_count_needs_a_header_or_a_window_beside_it(void **state)
 	}
 }
 
+#define ROW_AT(from, to) "[  5]   " from "-" to "   sec   106 MBytes   888 Mbits/sec\n"
+
+static void text_between_rows_is_remembered(void **state)
+{
+	static const struct {
+		const char *between;
+		size_t runs, text_line;
+	} cases[] = { { "[...] after (new kernel)\n", 1, 3 },
+		      { "one\ntwo\n", 1, 3 },
+		      { "", 1, 0 },
+		      { "\n- - - - - - - - - - - - - - - - - - - - - - - - -\n", 1, 0 },
+		      { "[   78.348599] NOHZ: local_softirq_pending 80\n", 1, 0 },
+		      { "root@box:~# iperf3 -c 192.0.2.1 -R\n", 2, 0 },
+		      { "Connecting to host 192.0.2.1, port 5201\n", 2, 0 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(import_release) struct import_doc doc = {};
+		_cleanup_(buf_release) struct buf text = {};
+
+		buf_printf(&text, "%s%s%s", ROW_AT("0.00", "1.00") ROW_AT("1.00", "2.00"),
+			   cases[i].between, ROW_AT("2.00", "3.00") ROW_AT("3.00", "4.00"));
+		parse(text.data, text.len, &doc);
+		assert_int_equal(doc.nr_runs, cases[i].runs);
+		assert_int_equal(doc.runs[0].text_line, cases[i].text_line);
+		assert_true((doc.runs[0].text_row_line > cases[i].text_line) ==
+			    (cases[i].text_line > 0));
+		assert_int_equal(doc.runs[doc.nr_runs - 1].text_line, cases[i].text_line);
+	}
+}
+
 static void the_last_state_of_a_live_display_wins(void **state)
 {
 	_cleanup_(import_release) struct import_doc live = {}, quiet = {};
@@ -872,6 +902,7 @@ int main(void)
 		cmocka_unit_test(udp_is_known_behind_any_prefix_and_without_header),
 		cmocka_unit_test(the_servers_table_is_known_behind_any_prefix),
 		cmocka_unit_test(a_lone_count_needs_a_header_or_a_window_beside_it),
+		cmocka_unit_test(text_between_rows_is_remembered),
 		cmocka_unit_test(the_last_state_of_a_live_display_wins),
 		cmocka_unit_test(two_live_displays_in_one_text_are_two_runs),
 		cmocka_unit_test(nanoseconds_are_known_from_the_command_line),
