@@ -162,6 +162,12 @@ static void note_all(const struct cyclictest_run *a, const struct cyclictest_run
 	if (a->nr > o->pairs || b->nr > o->pairs)
 		say(out, "%zu thread(s) of A and %zu of B have no counterpart.", a->nr - o->pairs,
 		    b->nr - o->pairs);
+	for (int i = 0; i < 2; i++)
+		if ((i ? b : a)->looks_ns)
+			say(out,
+			    "%s: values look like nanoseconds (cyclictest -N); the unit is not in "
+			    "the text.",
+			    i ? "B" : "A");
 }
 
 /* ---- JSON */

@@ -151,6 +151,8 @@ struct cyclictest_run {
 	struct cyclictest_thread *threads; /* ascending t */
 	size_t nr, size;
 	bool ns; /* the command line before it has -N: figures are ns */
+	bool has_command;
+	bool looks_ns; /* no command line, and the figures can hardly be us */
 };
 
 const struct cyclictest_run *import_cyclictest(const struct import_run *run);

@@ -67,13 +67,30 @@ static const char *find_row(const char *line)
 	return NULL;
 }
 
+/* -h: "# Histogram", "# Max Latencies: 00033", "000005 000123 000099". */
+static bool is_histogram(const char *line)
+{
+	size_t columns = 0;
+
+	if (scan_find(line, "# Histogram") || scan_find(line, "# Max Latencies: "))
+		return true;
+	if (*line != '0')
+		return false;
+	for (; *line; columns++) {
+		if (strspn(line, "0123456789") != 6 || (line[6] && line[6] != ' '))
+			return false;
+		line += line[6] ? 7 : 6;
+	}
+	return columns >= 2;
+}
+
 static enum import_kind cyclictest_sniff(const char *line)
 {
 	static const char *const chatter[] = { "policy:",     "/dev/cpu_dma_latency set to",
 					       "Max CPUs = ", "Online CPUs = ",
 					       "WARN: ",      "INFO: " };
 
-	if (find_row(line))
+	if (find_row(line) || is_histogram(line))
 		return IMPORT_ROW;
 	for (size_t i = 0; i < ARRAY_SIZE(chatter); i++) {
 		const char *s = strstr(line, chatter[i]);
@@ -124,6 +141,9 @@ static int read_row(struct import_feed *f, const char *line, const char *next,
 	const char *s = find_row(line);
 	bool ended;
 
+	if (!s)
+		return import_bad(f, "histogram output (-h): histograms are not read yet, only T: "
+				     "lines are");
 	if (read_fields(s, ret, &ended) == ARRAY_SIZE(fields))
 		return 0;
 	if (!ended || !*next || find_row(next))
@@ -216,6 +236,7 @@ static int place(struct import_feed *f, const struct cyclictest_thread *t,
 		return r;
 	run = import_run_open(f)->data;
 	run->ns = asks_ns(f->command);
+	run->has_command = *f->command != '\0';
 	return 0;
 }
 
@@ -229,6 +250,9 @@ static int cyclictest_row(struct import_feed *f, const char *line, const char *n
 		return took;
 	if (t.t < 0 || t.tid < 0 || t.prio < 0 || t.interval_us < 0 || t.cycles < 0)
 		return import_bad(f, "a negative number where none can be");
+	if (t.min < 0 || t.avg < 0 || t.max < 0)
+		return import_bad(f, "a negative latency: the counter has overflowed or the clock "
+				     "was set");
 	t.line = nr;
 	r = place(f, &t, &old);
 	if (r < 0)
@@ -238,6 +262,28 @@ static int cyclictest_row(struct import_feed *f, const char *line, const char *n
 	else
 		r = add_thread(import_run_open(f)->data, &t);
 	return r < 0 ? r : took;
+}
+
+/*
+ * As us, a smallest latency above the interval says that every single wake-up came later than the
+ * next one was due; an average above 1 s or a maximum above 60 s is no machine's that anybody
+ * measures.  As ns all three are ordinary.
+ */
+static bool is_hardly_us(const struct cyclictest_thread *t)
+{
+	if (t->cycles == 0)
+		return false;
+	return (t->interval_us > 0 && t->min > t->interval_us) || t->avg > 1000000 ||
+	       t->max > 60000000;
+}
+
+static int cyclictest_finish(struct import_run *run)
+{
+	struct cyclictest_run *data = run->data;
+
+	for (size_t i = 0; i < data->nr && !data->has_command; i++)
+		data->looks_ns = data->looks_ns || is_hardly_us(&data->threads[i]);
+	return 0;
 }
 
 static void cyclictest_release(void *data)
@@ -255,5 +301,6 @@ const struct import_ops import_ops_cyclictest = {
 	.sniff = cyclictest_sniff,
 	.chatter = cyclictest_chatter,
 	.row = cyclictest_row,
+	.finish = cyclictest_finish,
 	.release = cyclictest_release,
 };

@@ -483,6 +483,23 @@ static void text_between_rows_is_reported(void **state)
 	assert_contains(e.msg, "with other text between its rows (line 3)");
 }
 
+static void figures_that_look_like_ns_are_noted(void **state)
+{
+	static const char b[] =
+		"T: 0 ( 9) P:98 I:250 C: 99 Min: 1500 Act: 1 Avg: 2000 Max: 33000\n";
+	_cleanup_(buf_release) struct buf out = {}, flat = {};
+	const struct compare_opts opts = {};
+	struct err e = {};
+
+	assert_int_equal(compare_text(T_LINE(0, 99), b, &opts, &out, &e), 4);
+	unwrap(&out, &flat);
+	assert_contains(buf_str(&flat), "B: values look like nanoseconds (cyclictest -N); the unit "
+					"is not in the text.");
+	assert_null(strstr(buf_str(&flat), "A: values"));
+	assert_int_equal(compare_text("# Histogram\n000001 000002\n", b, &opts, &out, &e), 1);
+	assert_contains(e.msg, "histograms are not read yet");
+}
+
 static void hostile_names_and_figures_keep_the_width(void **state)
 {
 	static const char a[] =
@@ -490,7 +507,7 @@ static void hostile_names_and_figures_keep_the_width(void **state)
 		"on beyond what a line of a mail can hold\n"
 		"T:99999 ( 9999999999) P:99 I:9999999999 C: 9999999999999 Min: 9999999999 "
 		"Act: 9999999999 Avg: 9999999999 Max: 9999999999\n";
-	static const char b[] = "T:99999 ( 9) P:99 I:1 C: 1 Min: -999999999 Act: 1 Avg: 0 Max: 1\n";
+	static const char b[] = "T:99999 ( 9) P:99 I:1 C: 1 Min: 0 Act: 1 Avg: 0 Max: 1\n";
 	static const char name[] =
 		"/a/rather/long/path/with\ncontrol\x1b[31m/characters/and/\xc3\xa9.txt";
 	_cleanup_(buf_release) struct buf out = {}, flat = {}, json = {};
@@ -530,6 +547,7 @@ int main(void)
 		cmocka_unit_test(idle_links_have_no_ratio),
 		cmocka_unit_test(unread_rows_are_counted_in_the_answer),
 		cmocka_unit_test(text_between_rows_is_reported),
+		cmocka_unit_test(figures_that_look_like_ns_are_noted),
 		cmocka_unit_test(hostile_names_and_figures_keep_the_width),
 	};
 

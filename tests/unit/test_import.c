@@ -478,6 +478,31 @@ static void nanoseconds_are_known_from_the_command_line(void **state)
 
 /* ---- mailers */
 
+static void figures_that_can_hardly_be_us_are_marked(void **state)
+{
+	static const struct {
+		const char *text;
+		bool looks_ns;
+	} cases[] = {
+		{ "T: 0 ( 9) P:98 I:250 C: 99 Min: 1500 Act: 1 Avg: 2000 Max: 33000\n", true },
+		{ "T: 0 ( 9) P:98 I:250 C: 99 Min: 250 Act: 1 Avg: 2000 Max: 33000\n", false },
+		{ "T: 0 ( 9) P:98 I:250 C: 99 Min: 8 Act: 1 Avg: 1000001 Max: 3300000\n", true },
+		{ "T: 0 ( 9) P:98 I:250 C: 99 Min: 8 Act: 1 Avg: 10 Max: 60000001\n", true },
+		{ "T: 0 ( 9) P:98 I:250 C: 99 Min: 8 Act: 1 Avg: 10 Max: 60000000\n", false },
+		{ "T: 0 ( 9) P:98 I:250 C: 0 Min: 1000000 Act: 0 Avg: 0 Max: 0\n", false },
+		{ "# cyclictest -m\nT: 0 ( 9) P:98 I:250 C: 99 Min: 1500 Act: 1 Avg: 2000 Max: 3300\n",
+		  false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(import_release) struct import_doc doc = {};
+
+		parse(cases[i].text, strlen(cases[i].text), &doc);
+		assert_false(cyclictest(&doc, 0)->ns);
+		assert_int_equal(cyclictest(&doc, 0)->looks_ns, cases[i].looks_ns);
+	}
+}
+
 static void wrapped_rows_are_joined(void **state)
 {
 	static const char text[] =
@@ -519,6 +544,15 @@ static void what_cannot_be_read_is_named(void **state)
 		{ "T: 0 ( 1288) P:98 I:250 C: 960000 Min: 8 Act: 9 Avg: 8 Max: 33us", "not the" },
 		{ "T: 0 ( 1288) P:98 I:250 C: 99999999999999 Min: 8 Act: 9 Avg: 8 Max: 33", "not" },
 		{ "T: 0 ( 1288) P:98 I:250 C: -5 Min: 8 Act: 9 Avg: 8 Max: 33", "negative" },
+		{ "T: 0 ( 1288) P:98 I:250 C: 9 Min: 8 Act: 9 Avg: 8 Max: -2147483648",
+		  "negative latency" },
+		{ "T: 0 ( 1288) P:98 I:250 C: 9 Min: -8 Act: 9 Avg: 8 Max: 9", "negative latency" },
+		{ "# Histogram", "histograms are not read yet" },
+		{ "# Max Latencies: 00033 00041", "histograms are not read yet" },
+		{ "000005 000123 000099", "histograms are not read yet" },
+		{ "000005", NULL },
+		{ "000005 00012", NULL },
+		{ "000005 000012 left", NULL },
 		{ "[  4]   0.00-1.00   sec   106 MBytes", "no rate" },
 		{ "[  4]   0.00-1.00   sec", "no transfer" },
 		{ "[  4]   0.00-1.00", "no \"sec\"" },
@@ -906,6 +940,7 @@ int main(void)
 		cmocka_unit_test(the_last_state_of_a_live_display_wins),
 		cmocka_unit_test(two_live_displays_in_one_text_are_two_runs),
 		cmocka_unit_test(nanoseconds_are_known_from_the_command_line),
+		cmocka_unit_test(figures_that_can_hardly_be_us_are_marked),
 		cmocka_unit_test(wrapped_rows_are_joined),
 		cmocka_unit_test(what_cannot_be_read_is_named),
 		cmocka_unit_test(a_new_table_begins_where_the_time_goes_back),
