@@ -15,7 +15,9 @@
 #include "base/rng.h"
 #include "stats/check.h"
 
-#define RESAMPLES 10000
+#define RESAMPLES_MAX 10000
+#define DRAWS 200000000 /* of all resamples together: some seconds */
+#define ROWS_MAX 20000	/* of one series; longer ones are averaged in batches */
 
 static void rng_freep(gsl_rng **r)
 {
@@ -93,7 +95,8 @@ int bootstrap_block(const double *x, size_t n, double *ret)
 }
 
 struct series {
-	const double *x;
+	const double *x; /* the caller's, or @batches */
+	double *batches;
 	size_t n;
 	double go_on; /* probability that the block continues */
 };
@@ -114,16 +117,48 @@ static double resampled_mean(const struct series *s, gsl_rng *rng)
 	return sum / (double)s->n;
 }
 
+static void series_release(struct series *s)
+{
+	free(s->batches);
+}
+
+/*
+ * The means of consecutive batches of equal length, scaled so that their mean is that of all @n
+ * numbers (a few at the end fill no batch).  What the rows of a batch have in common stays in the
+ * variance of the batch means, so blocks of them resample the same dependence.
+ */
+static int series_batch(struct series *s)
+{
+	size_t length = (s->n + ROWS_MAX - 1) / ROWS_MAX, nr = s->n / length;
+	double mean = gsl_stats_mean(s->x, 1, s->n), kept;
+
+	s->batches = malloc(nr * sizeof(*s->batches));
+	if (!s->batches)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		s->batches[i] = gsl_stats_mean(s->x + i * length, 1, length);
+	kept = gsl_stats_mean(s->batches, 1, nr);
+	for (size_t i = 0; i < nr && kept > 0; i++)
+		s->batches[i] *= mean / kept;
+	s->x = s->batches;
+	s->n = nr;
+	return 0;
+}
+
 static int series_init(struct series *s, const double *x, size_t n)
 {
 	double block;
-	int r = bootstrap_block(x, n, &block);
+	int r = check_numbers(x, n);
 
+	if (r < 0 || gsl_stats_min(x, 1, n) < 0)
+		return -EDOM;
+	*s = (struct series){ .x = x, .n = n };
+	r = n > ROWS_MAX ? series_batch(s) : 0;
+	if (r == 0)
+		r = bootstrap_block(s->x, s->n, &block);
 	if (r < 0)
 		return r;
-	if (gsl_stats_min(x, 1, n) < 0)
-		return -EDOM;
-	*s = (struct series){ .x = x, .n = n, .go_on = 1 - 1 / block };
+	s->go_on = 1 - 1 / block;
 	return 0;
 }
 
@@ -145,30 +180,33 @@ int bootstrap_ratio(const double *a, size_t na, const double *b, size_t nb, doub
 {
 	_cleanup_(free_doublep) double *ratio = NULL;
 	_cleanup_(rng_freep) gsl_rng *rng = NULL;
-	size_t cut = (size_t)(alpha / 2 * (RESAMPLES + 1));
-	struct series sa, sb;
+	_cleanup_(series_release) struct series sa = {}, sb = {};
+	size_t nr, cut;
 	int r = series_init(&sa, a, na);
 
 	if (r == 0)
 		r = series_init(&sb, b, nb);
 	if (r < 0)
 		return r;
-	/* below 1 of 10,000 in either tail there is nothing to read off */
+	nr = DRAWS / (sa.n + sb.n);
+	nr = nr < RESAMPLES_MAX ? nr : RESAMPLES_MAX;
+	cut = (size_t)(alpha / 2 * (double)(nr + 1));
+	/* below 1 of all resamples in either tail there is nothing to read off */
 	if (!(alpha < 1) || cut < 1 || !(gsl_stats_mean(a, 1, na) > 0))
 		return -EDOM;
-	ratio = malloc(RESAMPLES * sizeof(*ratio));
+	ratio = malloc(nr * sizeof(*ratio));
 	rng = new_rng(seed);
 	if (!ratio || !rng)
 		return -ENOMEM;
-	for (size_t i = 0; i < RESAMPLES; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		double mean_a = resampled_mean(&sa, rng);
 		double mean_b = resampled_mean(&sb, rng);
 
 		ratio[i] = mean_a > 0 ? mean_b / mean_a - 1 : HUGE_VAL;
 	}
-	gsl_sort(ratio, 1, RESAMPLES);
+	gsl_sort(ratio, 1, nr);
 	ret->estimate = gsl_stats_mean(b, 1, nb) / gsl_stats_mean(a, 1, na) - 1;
 	ret->low = ratio[cut - 1];
-	ret->high = ratio[RESAMPLES - cut];
+	ret->high = ratio[nr - cut];
 	return 0;
 }

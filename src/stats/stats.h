@@ -76,11 +76,14 @@ void holm_levels(const double *p, size_t m, double alpha, double *ret_alpha);
  * bootstrap_ratio - within-run interval of mean(b)/mean(a) - 1 by the stationary bootstrap
  * @a, @b: two series in time order, nothing negative, at least two numbers each; each is resampled
  *         by itself
- * @alpha: 0.05 for 95 %; at least 0.0002
+ * @alpha: 0.05 for 95 %; at least 0.0002, or 0.0004 for more than 20,000 numbers together
  * @seed: of the resampling; the same seed gives the same interval
  *
- * Percentile interval of 10,000 resamples.  Says nothing about run-to-run variance.
- * Source: Politis & Romano 1994.  Cost: O(10^4 (na + nb)).
+ * Percentile interval of 10,000 resamples.  Says nothing about run-to-run variance.  A series of
+ * more than 20,000 numbers is first averaged in consecutive batches of equal length, of as few
+ * rows as leave 20,000 batches at the most; when both together still hold more than 20,000, the
+ * resamples are as many as make 2 10^8 draws (never less than 5,000).
+ * Source: Politis & Romano 1994.  Cost: O(10^4 (na + nb)), at most 2 10^8 draws: seconds.
  */
 int bootstrap_ratio(const double *a, size_t na, const double *b, size_t nb, double alpha,
 		    uint64_t seed, struct interval *ret);

@@ -545,6 +545,31 @@ static void correlated_series_get_wider_intervals(void **state)
 	gsl_rng_free(rng);
 }
 
+/* Beyond 20,000 rows batches take part: the estimate and what dependence adds must stay. */
+static void long_series_are_averaged_in_batches(void **state)
+{
+	enum { N = 50002 };
+	static double x[N], flat[N];
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	double width = 2 * 1.96 / sqrt(N) / 100 * sqrt(3);
+	struct interval i;
+
+	for (int t = 0; t < N; t++) {
+		x[t] = t ? 100 + 0.5 * (x[t - 1] - 100) + gsl_ran_gaussian(rng, sqrt(0.75)) : 100;
+		flat[t] = 100;
+	}
+	gsl_rng_free(rng);
+	x[N - 1] = 1000000; /* fills no batch, but is a part of the mean */
+	assert_int_equal(bootstrap_ratio(flat, N, x, N, 0.05, 1, &i), 0);
+	assert_near(i.estimate, sample_mean(x, N) / 100 - 1, 1e-12);
+	assert_near((i.low + i.high) / 2, i.estimate, width);
+	assert_near((i.high - i.low) / width, 1, 0.25);
+	x[N - 1] = -1;
+	assert_int_equal(bootstrap_ratio(flat, 100, x, N, 0.05, 1, &i), -EDOM);
+	x[N - 1] = (double)NAN;
+	assert_int_equal(bootstrap_ratio(flat, 100, x, N, 0.05, 1, &i), -EDOM);
+}
+
 static void constant_and_odd_series_are_bounded(void **state)
 {
 	static const double flat[] = { 5, 5, 5, 5 }, zero[] = { 0, 0, 0 }, gap[] = { 0, 1, 0 };
@@ -595,6 +620,7 @@ int main(void)
 		cmocka_unit_test(bootstrap_agrees_with_another_program),
 		cmocka_unit_test(two_mailed_tables_give_the_known_interval),
 		cmocka_unit_test(correlated_series_get_wider_intervals),
+		cmocka_unit_test(long_series_are_averaged_in_batches),
 		cmocka_unit_test(constant_and_odd_series_are_bounded),
 	};
 
