@@ -226,6 +226,46 @@ static void put_table(const struct result *r, struct buf *out)
 	buf_putc(out, '\n');
 }
 
+/*
+ * How far the change may be off because the rows are printed with few digits: either mean is known
+ * to within the mean of its rows' half last digits.  0: no rows.
+ */
+static double rounding_bound(const struct result *r)
+{
+	const struct part *a = &r->a, *b = &r->b;
+	double ratio = b->mean / a->mean;
+
+	if (r->summary_only)
+		return 0;
+	if (!(a->s.half_bps < a->mean))
+		return HUGE_VAL;
+	/* the upper end is the farther one */
+	return (b->mean + b->s.half_bps) / (a->mean - a->s.half_bps) - ratio;
+}
+
+/* Whether rounding alone may have moved the change by more than half the interval's width. */
+static bool is_coarse(const struct result *r)
+{
+	return r->has_interval && rounding_bound(r) > (r->change.high - r->change.low) / 2;
+}
+
+static void put_coarse(const struct result *r, struct buf *out)
+{
+	double bound = rounding_bound(r);
+
+	if (!is_coarse(r))
+		return;
+	if (isfinite(bound))
+		compare_para(
+			out,
+			"The printed digits are too coarse: the change is only known to within "
+			"+-%.2f %%, whatever the interval says. Use finer units (iperf3 -f k).",
+			100 * bound);
+	else
+		compare_para(out, "The printed digits are too coarse: A's rates are not known from "
+				  "0, nor is the change. Use finer units (iperf3 -f k).");
+}
+
 static void put_change(const struct result *r, struct buf *out)
 {
 	double half = fmax(r->a.s.half_ratio, r->b.s.half_ratio);
@@ -345,6 +385,7 @@ static void put_text(const struct result *r, enum iperf3_role role, double rate,
 		compare_para(out, "Direction %s:", iperf3_role_name(role));
 	put_table(r, out);
 	put_change(r, out);
+	put_coarse(r, out);
 	put_retransmits(r, out);
 	put_implied(r, rate, out);
 	note_all(r, out, compare_para);
@@ -394,6 +435,8 @@ static void put_json(const struct result *r, enum iperf3_role role, double rate,
 	json_part(out, "a", &r->a);
 	json_part(out, "b", &r->b);
 	json_interval(out, "change", c->estimate, c->low, c->high, r->has_interval);
+	compare_json_number(out, "change_rounding", rounding_bound(r));
+	buf_printf(out, ",\"too_coarse\":%s", is_coarse(r) ? "true" : "false");
 	compare_json_number(out, "loss_episodes_p", r->episodes_p);
 	if (rate > 0) {
 		compare_json_number(out, "irq_rate", rate);

@@ -124,6 +124,7 @@ struct iperf3_series {
 	size_t omitted, tail; /* rows left out of it */
 	size_t gaps;	      /* places where the time jumps: rows are missing */
 	double half_ratio;    /* largest bps_half/bps */
+	double half_bps; /* mean of bps_half: how far rounding may have moved the mean of @bps */
 	double sender_bps, receiver_bps; /* of the summary; -1: not there */
 	int64_t sender_retr;		 /* -1: not there */
 };

@@ -632,6 +632,7 @@ static bool add_group(struct iperf3_series *s, const struct iperf3_row *rows, si
 			retr += rows[i].retr;
 	}
 	s->seconds += (double)duration(rows) / (double)NS_PER_S;
+	s->half_bps += (half - s->half_bps) / (double)(s->nr + 1);
 	s->bps[s->nr] = bps;
 	s->retr[s->nr++] = retr;
 	if (bps > 0 && half / bps > s->half_ratio)

@@ -483,6 +483,42 @@ static void text_between_rows_is_reported(void **state)
 	assert_contains(e.msg, "with other text between its rows (line 3)");
 }
 
+#define COARSE_ROW(from, to, rate) \
+	"[  5]   " from "-" to "   sec   1.06 MBytes   " rate " Gbits/sec\n"
+
+static void digits_too_coarse_for_the_interval_are_said(void **state)
+{
+	static const char a[] = COARSE_ROW("0.00", "1.00", "0.01")
+		COARSE_ROW("1.00", "2.00", "0.01") COARSE_ROW("2.00", "3.00", "0.01");
+	static const char half[] = COARSE_ROW("0.00", "1.00", "0.01")
+		COARSE_ROW("1.00", "2.00", "0.00") COARSE_ROW("2.00", "3.00", "0.00");
+	_cleanup_(free_json) struct json_object *o = NULL, *fine = NULL;
+	_cleanup_(buf_release) struct buf out = {}, flat = {}, json = {};
+	struct compare_opts opts = { .seed = 1 };
+	struct err e = {};
+
+	assert_int_equal(compare_text(a, &a[0], &opts, &out, &e), 1);
+	assert_int_equal(compare_text(a,
+				      COARSE_ROW("0.00", "1.00", "0.01")
+					      COARSE_ROW("1.00", "2.00", "0.01"),
+				      &opts, &out, &e),
+			 4);
+	unwrap(&out, &flat);
+	/* 0.015 / 0.005 */
+	assert_contains(buf_str(&flat), "The printed digits are too coarse: the change is only "
+					"known to within +-200.00 %");
+	opts.json = true;
+	assert_int_equal(compare_text(half, a, &opts, &json, &e), 4);
+	o = json_tokener_parse(buf_str(&json));
+	assert_true(
+		json_object_is_type(at(o, "pairs.0.directions.0.change_rounding"), json_type_null));
+	fine = answer(MAIL "throughput-a.txt", MAIL "throughput-b.txt", opts);
+	assert_false(json_object_get_boolean(at(fine, "pairs.0.directions.0.too_coarse")));
+	/* 900.05 / 885 - 899.55 / 885.5 */
+	assert_near(number(fine, "pairs.0.directions.0.change_rounding"),
+		    900.05 / 885 - 899.55 / 885.5, 1e-9);
+}
+
 static void figures_that_look_like_ns_are_noted(void **state)
 {
 	static const char b[] =
@@ -547,6 +583,7 @@ int main(void)
 		cmocka_unit_test(idle_links_have_no_ratio),
 		cmocka_unit_test(unread_rows_are_counted_in_the_answer),
 		cmocka_unit_test(text_between_rows_is_reported),
+		cmocka_unit_test(digits_too_coarse_for_the_interval_are_said),
 		cmocka_unit_test(figures_that_look_like_ns_are_noted),
 		cmocka_unit_test(hostile_names_and_figures_keep_the_width),
 	};
