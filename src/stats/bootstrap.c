@@ -147,7 +147,7 @@ static int series_batch(struct series *s)
 
 static int series_init(struct series *s, const double *x, size_t n)
 {
-	double block;
+	double block = 1;
 	int r = check_numbers(x, n);
 
 	if (r < 0 || gsl_stats_min(x, 1, n) < 0)
