@@ -377,15 +377,15 @@ int server_run(struct server *s, struct err *e)
 {
 	for (;;) {
 		char line[sizeof(e->msg) + 80];
-		int r = wait_round(s, -1, 0, UINT64_MAX, e);
+		int r = 0;
 
-		if (r == -ECANCELED)
-			return 0;
-		if (r < 0)
+		/* who waited during the last test raises no event any more */
+		while (r >= 0 && greeter_take(&s->greeter, NULL, &s->client) < 0)
+			r = wait_round(s, -1, 0, UINT64_MAX, e);
+		if (r >= 0)
+			r = serve(s, e);
+		else if (r != -ECANCELED)
 			return r;
-		if (greeter_take(&s->greeter, NULL, &s->client) < 0)
-			continue;
-		r = serve(s, e);
 		if (r == -ECANCELED)
 			return 0;
 		if (r < 0) {

@@ -471,6 +471,40 @@ static void a_second_client_is_told_that_the_server_is_busy(void **state)
 	assert_contains(notes.said, "another test is running");
 }
 
+static void skip_json(int fd)
+{
+	uint32_t be = 0;
+	char c;
+
+	assert_int_equal(recv(fd, &be, sizeof(be), MSG_WAITALL), sizeof(be));
+	for (uint32_t left = ntohl(be); left > 0; left--)
+		assert_int_equal(recv(fd, &c, 1, 0), 1);
+}
+
+static void who_waited_for_a_farewell_is_served_next(void **state)
+{
+	/* the server would wait for everything much longer than this test runs */
+	struct server *s = new_server(3600 * NS_PER_S);
+	int fd = connect_to(s), next, data;
+
+	put(fd, COOKIE, 37);
+	assert_int_equal(take(fd), WIRE_PARAM_EXCHANGE);
+	put_json(fd, PARAMS);
+	data = join_as_rogue(s, fd);
+	rogue_after_start(fd, ROGUE_NO_FAREWELL);
+	skip_json(fd);
+	assert_int_equal(take(fd), WIRE_DISPLAY_RESULTS);
+	next = connect_to(s);
+	put(next, COOKIE, 37);
+	pause_ms(200); /* the server reads the cookie while it waits for the farewell */
+	put(fd, "\x10", 1);
+	assert_int_equal(take(next), WIRE_PARAM_EXCHANGE);
+	close(next);
+	close(data);
+	close(fd);
+	server_close(s);
+}
+
 static void a_client_notices_that_its_server_is_gone(void **state)
 {
 	struct server *s = new_server(0);
@@ -992,6 +1026,7 @@ int main(void)
 		cmocka_unit_test(whatever_a_client_does_the_next_one_is_served),
 		cmocka_unit_test(a_silent_connection_keeps_nobody_waiting),
 		cmocka_unit_test(a_second_client_is_told_that_the_server_is_busy),
+		cmocka_unit_test(who_waited_for_a_farewell_is_served_next),
 		cmocka_unit_test(a_client_notices_that_its_server_is_gone),
 		cmocka_unit_test(no_server_is_a_helpful_error),
 		cmocka_unit_test(something_else_than_a_server_is_a_helpful_error),
