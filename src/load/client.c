@@ -23,6 +23,7 @@
 #define CONNECT_NS (5 * NS_PER_S)
 #define RETRY_GAP_NS (50 * NS_PER_MS)
 #define DRAIN_NS (2 * NS_PER_S)
+#define REASON_MS 300 /* for the reason of a broken stream to arrive */
 
 struct client {
 	struct client_cfg cfg;
@@ -286,9 +287,15 @@ static void take_sample(struct client *c)
 
 static void judge_streams(struct client *c)
 {
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
 	int error = flow_error(&c->flow);
 
-	if (error == 0)
+	if (error == 0 || atomic_load_explicit(&c->failed, memory_order_relaxed))
+		return;
+	/* a server that ends a test says why on the control connection */
+	if (poll(&p, 1, REASON_MS) > 0)
+		judge_control(c);
+	if (atomic_load_explicit(&c->failed, memory_order_relaxed))
 		return;
 	errno = error;
 	err_sys(&c->why, "a data stream %s %s broke", c->cfg.reverse ? "from" : "to", c->peer);

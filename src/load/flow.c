@@ -2,6 +2,7 @@
 #include "load/flow.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -92,24 +93,6 @@ static int start_threads(struct flow *f)
 	return r;
 }
 
-int flow_start(struct flow *f, struct err *e)
-{
-	int r;
-
-	getrusage(RUSAGE_SELF, &f->usage_start);
-	atomic_store(&f->phase, STREAM_RUN);
-	f->start_ns = f->omit_ns = clock_mono_ns();
-	for (unsigned int i = 0; i < f->have; i++)
-		f->v[i].start_ns = f->start_ns;
-	r = start_threads(f);
-	if (r != 0) {
-		atomic_store(&f->phase, STREAM_QUIT);
-		flow_finish(f, 0);
-		return err_set(e, -r, "thread for stream %u of %u", f->running + 1, f->nr);
-	}
-	return 0;
-}
-
 uint64_t flow_bytes(const struct flow *f, unsigned int i)
 {
 	return atomic_load_explicit(&f->v[i].bytes, memory_order_relaxed);
@@ -184,6 +167,27 @@ static void join_all(struct flow *f, uint64_t deadline_ns)
 	atomic_store(&f->phase, STREAM_QUIT);
 	for (; f->running > 0; f->running--)
 		pthread_join(f->threads[f->running - 1], NULL);
+}
+
+int flow_start(struct flow *f, struct err *e)
+{
+	int r;
+
+	getrusage(RUSAGE_SELF, &f->usage_start);
+	atomic_store(&f->phase, STREAM_RUN);
+	f->start_ns = f->omit_ns = clock_mono_ns();
+	for (unsigned int i = 0; i < f->have; i++)
+		f->v[i].start_ns = f->start_ns;
+	r = start_threads(f);
+	if (r != 0) {
+		unsigned int made = f->running;
+
+		join_all(f, 0);
+		f->start_ns = f->omit_ns = 0;
+		errno = r;
+		return err_sys(e, "thread for stream %u of %u", made + 1, f->nr);
+	}
+	return 0;
 }
 
 void flow_quiet(struct flow *f)

@@ -61,6 +61,7 @@ struct flow_cfg {
 int flow_init(struct flow *f, const struct flow_cfg *cfg, struct err *e);
 /* The next stream's socket; on success the flow closes it. */
 int flow_take(struct flow *f, int fd, struct err *e);
+/* On failure no thread runs and the flow counts as never started. */
 int flow_start(struct flow *f, struct err *e);
 /* Counters of stream @i; cost: a clock read, and a getsockopt() at the sender. */
 void flow_read_stream(const struct flow *f, unsigned int i, struct flow_count *ret);

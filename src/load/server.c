@@ -281,10 +281,13 @@ static int run_test(struct server *s, struct channel *ch, struct err *e)
 
 	if (r >= 0)
 		r = channel_write_state(ch, WIRE_TEST_RUNNING, e);
-	if (r >= 0)
-		r = flow_start(&s->flow, e);
 	if (r < 0)
 		return r;
+	r = flow_start(&s->flow, e);
+	if (r < 0) {
+		refuse(ch, WIRE_ECREATESTREAM, -r);
+		return r;
+	}
 	if (s->cfg.watch.began)
 		s->cfg.watch.began(s->cfg.watch.ctx, s->client.peer, &s->params, &s->flow);
 	r = watch_test(s, ch, e);
@@ -361,7 +364,9 @@ static int serve(struct server *s, struct err *e)
 					.length_bytes = s->params.length_bytes };
 
 		r = flow_init(&s->flow, &cfg, e);
-		if (r >= 0)
+		if (r < 0)
+			refuse(&ch, WIRE_ECREATESTREAM, -r);
+		else
 			r = serve_streams(s, &ch, e);
 	}
 	if (r == -ECANCELED)

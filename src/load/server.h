@@ -29,7 +29,7 @@ struct server_watch {
 	void (*began)(void *ctx, const char *client, const struct wire_params *p,
 		      const struct flow *f);
 	void (*tick)(void *ctx, const struct flow *f);
-	/* @theirs is NULL when the client left before its results. */
+	/* After began only; @theirs is NULL when the client left before its results. */
 	void (*ended)(void *ctx, const struct flow *f, const struct wire_results *mine,
 		      const struct wire_results *theirs);
 };

@@ -37,6 +37,7 @@ enum wire_errno {
 	WIRE_EUNIMP = 13,
 	WIRE_ERECVPARAMS = 114,
 	WIRE_ESETCONGESTION = 134,
+	WIRE_ECREATESTREAM = 200,
 };
 
 #define WIRE_COOKIE_SIZE 37 /* 36 printable characters and NUL */

@@ -104,7 +104,7 @@ pair() {
 }
 
 program=$*
-plan 43
+plan 44
 pair one "ours to ours" ours ours
 pair stock "stock client, our server" ours stock
 pair stock "our client, stock server" stock ours
@@ -142,6 +142,29 @@ check "no server is an error" 1 $program -c 127.0.0.1 -p "$(free_port)"
 serve ours $program && kill -TERM "$server" && wait "$server"
 result "a server ends by SIGTERM with 0" $?
 server=
+
+# an end without a beginning would be no JSON document, or an abort
+if (ulimit -v 400000 && $program --help) >/dev/null 2>&1; then
+	port=$(free_port)
+	# shellcheck disable=SC2086
+	(ulimit -v 400000 && exec $program -s -p "$port" -J) >"$dir/server.log" 2>&1 &
+	server=$!
+	until grep -q "$(printf ':%04X 0*:0000 0A' "$port")" /proc/net/tcp /proc/net/tcp6; do
+		kill -0 "$server" 2>/dev/null || break
+		sleep 0.05
+	done
+	$program -c 127.0.0.1 -p "$port" -t 1 -P 100 >"$dir/text" 2>&1 && echo "# 100 threads?"
+	kill -TERM "$server" && wait "$server" &&
+		grep -q 'thread for stream [1-9][0-9]* of 100' "$dir/server.log" &&
+		grep -q 'refuses the test (iperf3 error 200)' "$dir/text"
+	rc=$?
+	result "a server without memory for the streams says so, at both ends" $rc
+	[ $rc -eq 0 ] || tail -n 5 "$dir/text" "$dir/server.log" | sed 's/^/# /'
+	server=
+else
+	skip "a server without memory for the streams says so, at both ends" \
+		"the program does not run in 400 MB of address space"
+fi
 
 # UDP is refused in iperf3's own words
 if command -v iperf3 >/dev/null; then

@@ -41,6 +41,7 @@ struct notes {
 	struct wire_results mine, theirs;
 	bool has_theirs;
 	int tests;
+	int begun;
 	char said[4096];
 };
 
@@ -51,6 +52,12 @@ static void on_said(void *ctx, const char *line)
 	size_t len = strlen(notes.said);
 
 	snprintf(notes.said + len, sizeof(notes.said) - len, "%s\n", line);
+}
+
+static void on_began(void *ctx, const char *client, const struct wire_params *p,
+		     const struct flow *f)
+{
+	notes.begun++;
 }
 
 static void on_ended(void *ctx, const struct flow *f, const struct wire_results *mine,
@@ -67,7 +74,9 @@ static struct server *new_server(uint64_t step_ns)
 {
 	struct server_cfg cfg = { .bind = "127.0.0.1",
 				  .step_ns = step_ns,
-				  .watch = { .said = on_said, .ended = on_ended } };
+				  .watch = { .said = on_said,
+					     .began = on_began,
+					     .ended = on_ended } };
 	struct server *s = NULL;
 	struct err e = {};
 
@@ -503,6 +512,51 @@ static void who_waited_for_a_farewell_is_served_next(void **state)
 	close(data);
 	close(fd);
 	server_close(s);
+}
+
+/* No thread can be made while the default stack is larger than the address space. */
+static void set_stack(size_t bytes)
+{
+	pthread_attr_t attr;
+
+	assert_int_equal(pthread_getattr_default_np(&attr), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attr, bytes), 0);
+	assert_int_equal(pthread_setattr_default_np(&attr), 0);
+	pthread_attr_destroy(&attr);
+}
+
+static void a_server_without_threads_for_the_streams_says_so(void **state)
+{
+	struct server *s = new_server(0);
+	struct client_cfg cfg = client_of(s);
+	int fd = connect_to(s), data;
+	pthread_attr_t attr;
+	uint32_t be[2] = {};
+	size_t old = 0;
+
+	assert_int_equal(pthread_getattr_default_np(&attr), 0);
+	assert_int_equal(pthread_attr_getstacksize(&attr, &old), 0);
+	set_stack((size_t)1 << 50);
+	put(fd, COOKIE, 37);
+	assert_int_equal(take(fd), WIRE_PARAM_EXCHANGE);
+	put_json(fd, PARAMS);
+	data = join_as_rogue(s, fd);
+	assert_int_equal(take(fd), WIRE_SERVER_ERROR);
+	assert_int_equal(recv(fd, be, sizeof(be), MSG_WAITALL), sizeof(be));
+	assert_int_equal(ntohl(be[0]), WIRE_ECREATESTREAM);
+	assert_int_not_equal(be[1], 0);
+	assert_int_equal(take(fd), -100);
+	set_stack(old);
+	pthread_attr_destroy(&attr);
+	close(data);
+	close(fd);
+	/* a test that never began has no end; the next one has */
+	cfg.retry_ns = PATIENCE_NS;
+	client_close(run_client(&cfg, 1));
+	server_close(s);
+	assert_contains(notes.said, "thread for stream 1 of 1");
+	assert_int_equal(notes.begun, 1);
+	assert_int_equal(notes.tests, 1);
 }
 
 static void a_client_notices_that_its_server_is_gone(void **state)
@@ -1027,6 +1081,7 @@ int main(void)
 		cmocka_unit_test(a_silent_connection_keeps_nobody_waiting),
 		cmocka_unit_test(a_second_client_is_told_that_the_server_is_busy),
 		cmocka_unit_test(who_waited_for_a_farewell_is_served_next),
+		cmocka_unit_test(a_server_without_threads_for_the_streams_says_so),
 		cmocka_unit_test(a_client_notices_that_its_server_is_gone),
 		cmocka_unit_test(no_server_is_a_helpful_error),
 		cmocka_unit_test(something_else_than_a_server_is_a_helpful_error),
