@@ -288,17 +288,18 @@ static void take_sample(struct client *c)
 static void judge_streams(struct client *c)
 {
 	struct pollfd p = { .fd = c->fd, .events = POLLIN };
-	int error = flow_error(&c->flow);
+	struct err why = {};
 
-	if (error == 0 || atomic_load_explicit(&c->failed, memory_order_relaxed))
+	if (atomic_load_explicit(&c->failed, memory_order_relaxed) ||
+	    flow_check(&c->flow, &why) == 0)
 		return;
 	/* a server that ends a test says why on the control connection */
 	if (poll(&p, 1, REASON_MS) > 0)
 		judge_control(c);
 	if (atomic_load_explicit(&c->failed, memory_order_relaxed))
 		return;
-	errno = error;
-	err_sys(&c->why, "a data stream %s %s broke", c->cfg.reverse ? "from" : "to", c->peer);
+	c->why = why;
+	err_wrap(&c->why, "%s", c->peer);
 	fail(c);
 }
 
@@ -373,8 +374,14 @@ int client_start(struct client *c, struct err *e)
 
 int client_check(struct client *c, struct err *e)
 {
-	if (!atomic_load_explicit(&c->failed, memory_order_acquire))
-		return 0;
+	struct timespec gap = clock_timespec(NS_PER_MS);
+
+	/* the watching thread, which may not have looked yet, knows more of the reason */
+	while (!atomic_load_explicit(&c->failed, memory_order_acquire)) {
+		if (flow_check(&c->flow, e) == 0)
+			return 0;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &gap, NULL);
+	}
 	*e = c->why;
 	return e->code;
 }
@@ -449,6 +456,7 @@ int client_stop(struct client *c, struct err *e)
 		return 0;
 	c->agreed = false;
 	flow_quiet(&c->flow);
+	judge_streams(c);
 	r = client_check(c, e);
 	if (r < 0) {
 		channel_write_state(&c->ch, WIRE_CLIENT_TERMINATE, &ignored);

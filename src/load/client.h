@@ -45,7 +45,10 @@ int client_open(struct client **ret, const struct client_cfg *cfg, struct err *e
 int client_start(struct client *c, struct err *e);
 /* Wait until every stream has moved bytes; -ETIMEDOUT with what to look at after @bound_ns. */
 int client_wait_bytes(struct client *c, uint64_t bound_ns, struct err *e);
-/* 0, or the reason why the running test is over (server gone, stream broken). Any thread. */
+/*
+ * Between start and stop: 0, or the reason why the running test is over (server gone, stream
+ * broken).  Any thread; waits only for the reason of a broken stream, half a second at most.
+ */
 int client_check(struct client *c, struct err *e);
 int client_stop(struct client *c, struct err *e);
 void client_close(struct client *c);

@@ -192,24 +192,25 @@ int flow_start(struct flow *f, struct err *e)
 
 void flow_quiet(struct flow *f)
 {
+	int run = STREAM_RUN;
+
 	if (f->end_ns == 0 && f->start_ns > 0) {
 		f->end_ns = clock_mono_ns();
 		getrusage(RUSAGE_SELF, &f->usage_end);
 	}
-	if (!f->sender)
-		return;
-	atomic_store(&f->phase, STREAM_QUIT);
-	join_all(f, 0);
+	if (f->sender) {
+		atomic_store(&f->phase, STREAM_QUIT);
+		join_all(f, 0);
+	} else {
+		atomic_compare_exchange_strong(&f->phase, &run, STREAM_DRAIN);
+	}
 }
 
 void flow_finish(struct flow *f, uint64_t bound_ns)
 {
-	int run = STREAM_RUN;
-
 	flow_quiet(f);
 	for (unsigned int i = 0; f->sender && i < f->have; i++)
 		shutdown(f->v[i].fd, SHUT_WR);
-	atomic_compare_exchange_strong(&f->phase, &run, STREAM_DRAIN);
 	join_all(f, clock_mono_ns() + bound_ns);
 	for (unsigned int i = 0; i < f->have; i++) {
 		uint64_t last = atomic_load(&f->v[i].end_ns);
@@ -218,13 +219,21 @@ void flow_finish(struct flow *f, uint64_t bound_ns)
 	}
 }
 
-int flow_error(const struct flow *f)
+int flow_check(const struct flow *f, struct err *e)
 {
+	unsigned int i = 0;
 	int error = 0;
 
-	for (unsigned int i = 0; i < f->have && error == 0; i++)
+	for (; i < f->have && error == 0; i++)
 		error = atomic_load(&f->v[i].error);
-	return error;
+	if (error == 0)
+		return 0;
+	if (error == ECONNRESET || error == EPIPE)
+		return err_set(e, -ECONNRESET,
+			       "stream %u of %u was closed by the peer before the end of the test",
+			       i, f->nr);
+	errno = error;
+	return err_sys(e, "stream %u of %u broke", i, f->nr);
 }
 
 static double seconds(struct timeval to, struct timeval from)

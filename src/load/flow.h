@@ -72,15 +72,18 @@ unsigned int flow_id(const struct flow *f, unsigned int i);
 int flow_fd(const struct flow *f, unsigned int i);
 /* What is counted starts here. */
 void flow_omit(struct flow *f);
-/* No more bytes from the senders; their threads are joined. Receivers go on. */
+/*
+ * The test is about to end: no more bytes from the senders, their threads are joined.  Receivers go
+ * on while bytes come; that the peer ends a stream is no error any more.
+ */
 void flow_quiet(struct flow *f);
 /*
  * Tell the peer by end of file that all has been sent, receive until its end of file or until
  * nothing comes any more, @bound_ns at most; join everything.
  */
 void flow_finish(struct flow *f, uint64_t bound_ns);
-/* errno of the first stream that broke while it should have run; 0: none. */
-int flow_error(const struct flow *f);
+/* 0, or why the first stream that broke before flow_quiet() did. Any thread, no system call. */
+int flow_check(const struct flow *f, struct err *e);
 /* What this end reports; after flow_finish(). */
 void flow_results(const struct flow *f, struct wire_results *ret);
 void flow_release(struct flow *f);

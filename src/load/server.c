@@ -25,6 +25,7 @@
 #define GRACE_NS (40 * NS_PER_S)  /* after the agreed time, as stock servers give */
 #define IDLE_NS (120 * NS_PER_S)  /* without a byte; as stock servers give */
 #define LOOK_NS (500 * NS_PER_MS) /* between looks at progress */
+#define BROKEN_NS NS_PER_S	  /* for a TEST_END that a stream's end overtook */
 #define DEFAULT_LENGTH (128U << 10)
 
 /* What to do with a connection that brings a cookie while a test is on. */
@@ -218,7 +219,24 @@ struct progress {
 	uint64_t bytes, moved_ns; /* the last time bytes moved */
 	uint64_t tick_ns;	  /* the next one */
 	uint64_t omit_ns;	  /* 0 when done */
+	uint64_t broken_ns;	  /* when a stream was found ended; 0: none */
 };
+
+/* A stream that ended although the test goes on. */
+static int look_at_streams(struct server *s, struct channel *ch, struct progress *p, struct err *e)
+{
+	uint64_t now = clock_mono_ns();
+	struct err why = {};
+	int r = flow_check(&s->flow, &why);
+
+	if (r < 0 && p->broken_ns == 0)
+		p->broken_ns = now;
+	if (r >= 0 || now - p->broken_ns < BROKEN_NS)
+		return 0;
+	refuse(ch, s->flow.sender ? WIRE_ESTREAMWRITE : WIRE_ESTREAMREAD, -r);
+	*e = why;
+	return r;
+}
 
 /* What is due while the test runs; the time of the next look. */
 static int look(struct server *s, struct progress *p, uint64_t *ret_next, struct err *e)
@@ -260,7 +278,9 @@ static int watch_test(struct server *s, struct channel *ch, struct err *e)
 	int state = 0, r;
 
 	do {
-		r = look(s, &p, &next, e);
+		r = look_at_streams(s, ch, &p, e);
+		if (r >= 0)
+			r = look(s, &p, &next, e);
 		if (r >= 0)
 			r = wait_round(s, ch->fd, POLLIN, next, e);
 	} while (r == 0);

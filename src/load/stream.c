@@ -18,6 +18,13 @@ static void count(struct stream *s, uint64_t bytes)
 	atomic_store_explicit(&s->bytes, bytes, memory_order_relaxed);
 }
 
+/* What ends a stream while nobody has ended the test; afterwards anything may. */
+static void break_off(struct stream *s, int error)
+{
+	if (atomic_load(s->phase) == STREAM_RUN)
+		atomic_store(&s->error, error);
+}
+
 /* Sleep towards the next block's time; true while it has not come. */
 static bool is_early(const struct stream *s, uint64_t bytes)
 {
@@ -46,7 +53,7 @@ static void send_blocks(struct stream *s)
 			bytes += (uint64_t)n;
 			count(s, bytes);
 		} else if (errno != EAGAIN && errno != EINTR) {
-			atomic_store(&s->error, errno);
+			break_off(s, errno);
 			return;
 		}
 	}
@@ -69,11 +76,12 @@ static void receive_blocks(struct stream *s)
 						      memory_order_relaxed);
 			idle = 0;
 		} else if (n == 0) {
+			break_off(s, ECONNRESET);
 			return;
 		} else if (errno == EAGAIN) {
 			idle += phase_of(s) != STREAM_RUN;
 		} else if (errno != EINTR) {
-			atomic_store(&s->error, errno);
+			break_off(s, errno);
 			return;
 		}
 	}

@@ -35,7 +35,7 @@ struct stream {
 	_Alignas(STREAM_ALIGN) _Atomic uint64_t bytes;
 	_Atomic uint64_t end_ns; /* last byte received after STREAM_RUN; 0: none */
 	atomic_bool done;	 /* the thread is about to return */
-	atomic_int error;	 /* errno that ended the stream early; 0: none */
+	atomic_int error;	 /* errno that ended the stream in STREAM_RUN; 0: none */
 };
 
 /* The thread; @stream is a struct stream. */

@@ -635,6 +635,117 @@ static void something_else_than_a_server_is_a_helpful_error(void **state)
 	close(fd);
 }
 
+/* A server that does all up to TEST_RUNNING and then closes one of two streams. */
+struct quitter {
+	int listen_fd;
+	struct client_cfg cfg;
+	pthread_t thread;
+};
+
+static int accept_cookie(int listen_fd)
+{
+	char cookie[WIRE_COOKIE_SIZE];
+	int fd = accept(listen_fd, NULL, NULL);
+
+	assert_true(fd >= 0);
+	assert_int_equal(recv(fd, cookie, sizeof(cookie), MSG_WAITALL), sizeof(cookie));
+	return fd;
+}
+
+static void *quit_one_stream(void *quitter)
+{
+	const struct quitter *q = quitter;
+	int fd = accept_cookie(q->listen_fd), data[2];
+
+	put(fd, "\x09", 1);
+	skip_json(fd);
+	put(fd, "\x0a", 1);
+	data[0] = accept_cookie(q->listen_fd);
+	data[1] = accept_cookie(q->listen_fd);
+	put(fd, "\x01\x02", 2);
+	put(data[0], "0123456789", 10);
+	put(data[1], "0123456789", 10);
+	close(data[1]);
+	/* the client ends it */
+	while (take(fd) != -100)
+		;
+	close(data[0]);
+	close(fd);
+	return NULL;
+}
+
+static void open_quitter(struct quitter *q)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+
+	q->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(q->listen_fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(q->listen_fd, 4), 0);
+	assert_int_equal(getsockname(q->listen_fd, (struct sockaddr *)&at, &len), 0);
+	q->cfg = (struct client_cfg){ .host = "127.0.0.1",
+				      .port = ntohs(at.sin_port),
+				      .reverse = true,
+				      .streams = 2,
+				      .time_s = 1,
+				      .length_bytes = 1000 };
+	assert_int_equal(pthread_create(&q->thread, NULL, quit_one_stream, q), 0);
+}
+
+static void close_quitter(struct quitter *q)
+{
+	pthread_join(q->thread, NULL);
+	close(q->listen_fd);
+}
+
+static const char stream_2_is_closed[] =
+	"stream 2 of 2 was closed by the peer before the end of the test";
+
+static void a_stream_that_the_server_closes_early_fails_the_test(void **state)
+{
+	uint64_t until = clock_mono_ns() + PATIENCE_NS;
+	struct quitter q = {};
+	struct client *c = NULL;
+	struct err e = {};
+
+	open_quitter(&q);
+	assert_int_equal(client_open(&c, &q.cfg, &e), 0);
+	assert_int_equal(client_start(c, &e), 0);
+	while (client_check(c, &e) == 0) {
+		assert_true(clock_mono_ns() < until);
+		pause_ms(1);
+	}
+	assert_contains(e.msg, stream_2_is_closed);
+	assert_contains(e.msg, "server 127.0.0.1");
+	assert_true(client_stop(c, &e) < 0);
+	assert_contains(e.msg, stream_2_is_closed);
+	assert_null(client_mine(c));
+	client_close(c);
+	close_quitter(&q);
+}
+
+static void a_stream_that_the_client_closes_early_fails_the_test(void **state)
+{
+	struct server *s = new_server(0);
+	int fd = connect_to(s), data;
+	uint32_t be[2] = {};
+
+	put(fd, COOKIE, 37);
+	assert_int_equal(take(fd), WIRE_PARAM_EXCHANGE);
+	put_json(fd, PARAMS);
+	data = join_as_rogue(s, fd);
+	close(data);
+	assert_int_equal(take(fd), WIRE_SERVER_ERROR);
+	assert_int_equal(recv(fd, be, sizeof(be), MSG_WAITALL), sizeof(be));
+	assert_int_equal(ntohl(be[0]), WIRE_ESTREAMREAD);
+	assert_int_equal(take(fd), -100);
+	close(fd);
+	server_close(s);
+	assert_contains(notes.said, "stream 1 of 1 was closed by the peer");
+	assert_false(notes.has_theirs);
+}
+
 /* Records of a load, kept. */
 struct keep {
 	struct sample_sink sink;
@@ -786,6 +897,35 @@ static void the_tcp_load_refuses_what_cannot_work(void **state)
 	assert_true(load_tcp.open(&l, &env, &inst, &e) < 0);
 	assert_contains(e.msg, "at most 15");
 	assert_null(l);
+}
+
+static void the_tcp_load_fails_with_a_stream_closed_early(void **state)
+{
+	struct peer there = { .kind = PEER_HOST, .addr = "127.0.0.1" };
+	struct load_env env = { .peer = &there, .length_ns = NS_PER_S };
+	_cleanup_(instance_release) struct instance inst = new_instance("tcp");
+	uint64_t until = clock_mono_ns() + PATIENCE_NS;
+	struct quitter q = {};
+	struct load *l = NULL;
+	struct err e = {};
+	int r;
+
+	open_quitter(&q);
+	there.port = q.cfg.port;
+	set(&inst, "streams", "2");
+	assert_int_equal(load_tcp.open(&l, &env, &inst, &e), 0);
+	/* the stream may be found closed as soon as this */
+	r = load_tcp.start(l, &e);
+	while (r >= 0) {
+		assert_true(clock_mono_ns() < until);
+		pause_ms(1);
+		r = load_tcp.begin(l, 0, &e);
+	}
+	assert_contains(e.msg, stream_2_is_closed);
+	assert_true(load_tcp.end(l, 0, &e) < 0);
+	assert_contains(e.msg, stream_2_is_closed);
+	load_tcp.close(l);
+	close_quitter(&q);
 }
 
 static bool is_alive(pid_t pid)
@@ -1085,7 +1225,10 @@ int main(void)
 		cmocka_unit_test(a_client_notices_that_its_server_is_gone),
 		cmocka_unit_test(no_server_is_a_helpful_error),
 		cmocka_unit_test(something_else_than_a_server_is_a_helpful_error),
+		cmocka_unit_test(a_stream_that_the_server_closes_early_fails_the_test),
+		cmocka_unit_test(a_stream_that_the_client_closes_early_fails_the_test),
 		cmocka_unit_test(the_tcp_load_measures_over_loopback),
+		cmocka_unit_test(the_tcp_load_fails_with_a_stream_closed_early),
 		cmocka_unit_test(the_tcp_load_refuses_what_cannot_work),
 	};
 
