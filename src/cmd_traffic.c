@@ -699,7 +699,8 @@ static int run_client(const struct args *a, struct err *e)
 				  .length_bytes = a->length_bytes,
 				  .window_bytes = (unsigned int)a->window_bytes,
 				  .congestion = a->congestion,
-				  .seed = clock_wall_ns() };
+				  .seed = clock_wall_ns(),
+				  .interrupted = &interrupted };
 	int r;
 
 	owner = (char *)v;

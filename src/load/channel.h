@@ -4,7 +4,7 @@
 
 /*
  * The control connection: whole messages over a non-blocking socket, every wait bounded.  Who has
- * more to watch than this socket (the server) puts its own wait in.
+ * more to watch than this socket puts its own wait in.
  */
 
 #include <stddef.h>

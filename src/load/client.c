@@ -23,7 +23,9 @@
 #define CONNECT_NS (5 * NS_PER_S)
 #define RETRY_GAP_NS (50 * NS_PER_MS)
 #define DRAIN_NS (2 * NS_PER_S)
-#define REASON_MS 300 /* for the reason of a broken stream to arrive */
+#define LOOK_NS (100 * NS_PER_MS) /* between looks at the interruption */
+#define FAREWELL_NS (NS_PER_S)	  /* of an interrupted test */
+#define REASON_MS 300		  /* for the reason of a broken stream to arrive */
 
 struct client {
 	struct client_cfg cfg;
@@ -41,10 +43,49 @@ struct client {
 	bool watching;
 	struct err why; /* of @failed; written before it is set */
 	atomic_bool failed;
-	bool agreed; /* between TEST_RUNNING and the results */
+	uint64_t patience_ns; /* until then an interruption does not end a wait */
+	bool agreed;	      /* between TEST_RUNNING and the results */
 	bool done;
 	struct wire_results mine, theirs;
 };
+
+static bool is_interrupted(const struct client *c)
+{
+	return c->cfg.interrupted && atomic_load(c->cfg.interrupted) &&
+	       clock_mono_ns() >= c->patience_ns;
+}
+
+static int say_interrupted(struct err *e)
+{
+	return err_set(e, -ECANCELED, "interrupted");
+}
+
+/* How the client's connections wait. */
+static int wait_client(struct channel *ch, short events, uint64_t deadline_ns, struct err *e)
+{
+	while (!is_interrupted(ch->ctx)) {
+		struct pollfd p = { .fd = ch->fd, .events = events };
+		uint64_t now = clock_mono_ns();
+		uint64_t left_ns = deadline_ns > now ? deadline_ns - now : 0;
+		struct timespec left = clock_timespec(left_ns < LOOK_NS ? left_ns : LOOK_NS);
+		int r = ppoll(&p, 1, &left, NULL);
+
+		if (r > 0)
+			return 0;
+		if (r < 0 && errno != EINTR)
+			return err_sys(e, "wait for %s", ch->peer);
+		if (now >= deadline_ns)
+			return err_set(e, -ETIMEDOUT, "%s is silent", ch->peer);
+	}
+	return say_interrupted(e);
+}
+
+static struct channel channel_of(struct client *c, int fd)
+{
+	return (struct channel){
+		.fd = fd, .step_ns = STEP_NS, .peer = c->peer, .wait = wait_client, .ctx = c
+	};
+}
 
 static int resolve(struct client *c, struct err *e)
 {
@@ -100,12 +141,12 @@ int client_open(struct client **ret, const struct client_cfg *cfg, struct err *e
 }
 
 /* Connect a non-blocking socket within CONNECT_NS. */
-static int connect_to(const struct client *c, const struct addrinfo *a, bool data, int *ret,
+static int connect_to(struct client *c, const struct addrinfo *a, bool data, int *ret,
 		      struct err *e)
 {
 	_cleanup_(close_fdp) int fd =
 		socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct channel ch = { .fd = fd, .peer = c->peer };
+	struct channel ch = channel_of(c, fd);
 	struct tcp_options opts = { .nodelay = c->cfg.nodelay || !data,
 				    .window_bytes = data ? c->cfg.window_bytes : 0,
 				    .congestion = data ? c->cfg.congestion : "" };
@@ -132,11 +173,11 @@ static int connect_to(const struct client *c, const struct addrinfo *a, bool dat
 	return 0;
 }
 
-static int connect_any(const struct client *c, bool data, int *ret, struct err *e)
+static int connect_any(struct client *c, bool data, int *ret, struct err *e)
 {
 	int r = -EHOSTUNREACH;
 
-	for (const struct addrinfo *a = c->addrs; a && r < 0; a = a->ai_next)
+	for (const struct addrinfo *a = c->addrs; a && r < 0 && r != -ECANCELED; a = a->ai_next)
 		r = connect_to(c, a, data, ret, e);
 	return r;
 }
@@ -191,7 +232,7 @@ static int greet(struct client *c, struct err *e)
 	r = connect_any(c, false, &c->fd, e);
 	if (r < 0)
 		return r;
-	c->ch = (struct channel){ .fd = c->fd, .step_ns = STEP_NS, .peer = c->peer };
+	c->ch = channel_of(c, c->fd);
 	r = channel_write(&c->ch, c->cookie, sizeof(c->cookie), e);
 	return r < 0 ? r : expect(c, WIRE_PARAM_EXCHANGE, e);
 }
@@ -207,6 +248,8 @@ static int greet_patiently(struct client *c, struct err *e)
 
 		if (r != -EBUSY && r != -ECONNREFUSED && r != -ECONNRESET)
 			return r;
+		if (is_interrupted(c))
+			return say_interrupted(e);
 		if (clock_mono_ns() >= until)
 			return r == -ECONNREFUSED ? err_wrap(e, "is \"iperf3 -s\" running there?")
 						  : r;
@@ -237,7 +280,7 @@ static int agree(struct client *c, struct err *e)
 static int add_stream(struct client *c, struct err *e)
 {
 	_cleanup_(close_fdp) int fd = -1;
-	struct channel ch = { .step_ns = STEP_NS, .peer = c->peer };
+	struct channel ch = channel_of(c, -1);
 	int r = connect_any(c, true, &fd, e);
 
 	ch.fd = fd;
@@ -404,6 +447,8 @@ int client_wait_bytes(struct client *c, uint64_t bound_ns, struct err *e)
 
 		if (r < 0)
 			return r;
+		if (is_interrupted(c))
+			return say_interrupted(e);
 		if (clock_mono_ns() >= until)
 			return err_set(e, -ETIMEDOUT,
 				       "%s agreed to a test but not every stream moves bytes; look "
@@ -455,6 +500,8 @@ int client_stop(struct client *c, struct err *e)
 	if (!c->agreed)
 		return 0;
 	c->agreed = false;
+	if (is_interrupted(c))
+		c->patience_ns = clock_mono_ns() + FAREWELL_NS;
 	flow_quiet(&c->flow);
 	judge_streams(c);
 	r = client_check(c, e);

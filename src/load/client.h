@@ -14,6 +14,7 @@
  * allocated by open, and watches the control connection.
  */
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,11 @@ struct client_cfg {
 	uint64_t retry_ns;	/* how long a busy or absent server is asked again */
 	uint64_t sample_ns;	/* 0: no samples */
 	size_t max_samples;
+	/*
+	 * Borrowed, may be NULL.  When true, what waits ends soon with -ECANCELED; a test that ran
+	 * before is still ended as agreed if the server is quick about it.
+	 */
+	const atomic_bool *interrupted;
 };
 
 int client_open(struct client **ret, const struct client_cfg *cfg, struct err *e);

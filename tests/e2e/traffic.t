@@ -104,7 +104,7 @@ pair() {
 }
 
 program=$*
-plan 44
+plan 45
 pair one "ours to ours" ours ours
 pair stock "stock client, our server" ours stock
 pair stock "our client, stock server" stock ours
@@ -141,6 +141,37 @@ usage 'option --reverse takes no value' -c 127.0.0.1 --reverse=yes
 check "no server is an error" 1 $program -c 127.0.0.1 -p "$(free_port)"
 serve ours $program && kill -TERM "$server" && wait "$server"
 result "a server ends by SIGTERM with 0" $?
+server=
+
+# a server that takes the connection and says nothing
+python3 -c '
+import socket, sys, time
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen()
+print(s.getsockname()[1], flush=True)
+c = s.accept()[0]
+c.recv(37, socket.MSG_WAITALL)
+print("greeted", flush=True)
+while c.recv(100):
+    pass
+' >"$dir/silent" &
+server=$!
+until [ -s "$dir/silent" ]; do sleep 0.05; done
+$program -c 127.0.0.1 -p "$(cat "$dir/silent")" >"$dir/text" 2>&1 &
+client=$!
+until grep -q greeted "$dir/silent"; do
+	kill -0 "$client" 2>/dev/null || break
+	sleep 0.05
+done
+kill -INT "$client"
+wait "$client"
+[ $? -eq 1 ] && grep -q 'interrupted' "$dir/text"
+rc=$?
+result "a client waiting for its server can be interrupted" $rc
+[ $rc -eq 0 ] || sed 's/^/# /' "$dir/text"
+kill "$server" 2>/dev/null
+wait "$server"
 server=
 
 # an end without a beginning would be no JSON document, or an abort

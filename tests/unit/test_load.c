@@ -74,9 +74,8 @@ static struct server *new_server(uint64_t step_ns)
 {
 	struct server_cfg cfg = { .bind = "127.0.0.1",
 				  .step_ns = step_ns,
-				  .watch = { .said = on_said,
-					     .began = on_began,
-					     .ended = on_ended } };
+				  .watch = {
+					  .said = on_said, .began = on_began, .ended = on_ended } };
 	struct server *s = NULL;
 	struct err e = {};
 
@@ -746,6 +745,43 @@ static void a_stream_that_the_client_closes_early_fails_the_test(void **state)
 	assert_false(notes.has_theirs);
 }
 
+static void an_interrupted_client_waits_for_nobody(void **state)
+{
+	static atomic_bool interrupted;
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); /* accepts, says nothing */
+	struct server *s = new_server(0);
+	struct client_cfg cfg = client_of(s);
+	struct client *c = NULL;
+	struct err e = {};
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+	cfg.interrupted = &interrupted;
+	/* a test that runs is ended as agreed */
+	assert_int_equal(client_open(&c, &cfg, &e), 0);
+	assert_int_equal(client_start(c, &e), 0);
+	assert_int_equal(client_wait_bytes(c, PATIENCE_NS, &e), 0);
+	atomic_store(&interrupted, true);
+	if (client_stop(c, &e) < 0)
+		assert_contains(e.msg, "interrupted"); /* on a machine too busy for a farewell */
+	else
+		assert_non_null(client_theirs(c));
+	client_close(c);
+	server_close(s);
+	/* one that has not begun is not */
+	cfg.port = ntohs(at.sin_port);
+	c = NULL;
+	assert_int_equal(client_open(&c, &cfg, &e), 0);
+	assert_int_equal(client_start(c, &e), -ECANCELED);
+	assert_contains(e.msg, "interrupted");
+	client_close(c);
+	close(fd);
+}
+
 /* Records of a load, kept. */
 struct keep {
 	struct sample_sink sink;
@@ -1225,6 +1261,7 @@ int main(void)
 		cmocka_unit_test(a_client_notices_that_its_server_is_gone),
 		cmocka_unit_test(no_server_is_a_helpful_error),
 		cmocka_unit_test(something_else_than_a_server_is_a_helpful_error),
+		cmocka_unit_test(an_interrupted_client_waits_for_nobody),
 		cmocka_unit_test(a_stream_that_the_server_closes_early_fails_the_test),
 		cmocka_unit_test(a_stream_that_the_client_closes_early_fails_the_test),
 		cmocka_unit_test(the_tcp_load_measures_over_loopback),
