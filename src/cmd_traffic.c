@@ -515,15 +515,18 @@ static struct row result_row(const struct wire_results *res, unsigned int i, con
 
 static struct row sum_rows(const struct wire_results *res, const char *role)
 {
-	struct row sum = { .id = "SUM", .role = role, .retransmits = WIRE_UNKNOWN };
+	struct row sum = { .id = "SUM", .role = role };
 
 	for (unsigned int i = 0; i < res->nr; i++) {
 		struct row r = result_row(res, i, role);
 
 		sum.end_s = r.end_s > sum.end_s ? r.end_s : sum.end_s;
 		sum.bytes += r.bytes;
-		if (r.retransmits != WIRE_UNKNOWN)
-			sum.retransmits = (i ? sum.retransmits : 0) + r.retransmits;
+		/* a sum without one of them would be no sum */
+		if (r.retransmits == WIRE_UNKNOWN || sum.retransmits == WIRE_UNKNOWN)
+			sum.retransmits = WIRE_UNKNOWN;
+		else
+			sum.retransmits += r.retransmits;
 	}
 	return sum;
 }

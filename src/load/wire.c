@@ -253,7 +253,10 @@ static int read_uint(struct json_object *o, const char *key, unsigned int max, u
 	return r;
 }
 
-/* A count that may say "not available": -1, and what printf made of it. */
+/*
+ * A count that may say "not available": -1, and what printf made of it.  Neither is any count that
+ * a double cannot hold exactly, so that sums over streams never overflow.
+ */
 static int read_maybe(struct json_object *o, const char *key, int64_t *ret, struct err *e)
 {
 	uint64_t n = 0;
@@ -262,11 +265,11 @@ static int read_maybe(struct json_object *o, const char *key, int64_t *ret, stru
 
 	if (r <= 0)
 		return r;
-	if (d == -1 || d >= 0x1p63) {
+	if (d == -1 || d > (double)WIRE_COUNT_MAX) {
 		*ret = WIRE_UNKNOWN;
 		return d > 0x1p64 ? bad(e, key, "a count") : 1;
 	}
-	r = read_count(o, key, INT64_MAX, &n, e);
+	r = read_count(o, key, WIRE_COUNT_MAX, &n, e);
 	if (r > 0)
 		*ret = (int64_t)n;
 	return r;

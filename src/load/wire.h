@@ -68,11 +68,12 @@ struct wire_params {
 };
 
 #define WIRE_UNKNOWN INT64_C(-1)
+#define WIRE_COUNT_MAX (INT64_C(1) << 53) /* of retransmits */
 
 struct wire_stream {
 	unsigned int id;
 	uint64_t bytes;
-	int64_t retransmits; /* WIRE_UNKNOWN: not available */
+	int64_t retransmits; /* WIRE_COUNT_MAX at most; WIRE_UNKNOWN: not available */
 	double start_s, end_s;
 };
 

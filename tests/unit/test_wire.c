@@ -127,8 +127,11 @@ static void results_survive_the_way_there_and_back(void **state)
 
 static void every_way_to_say_not_available_is_understood(void **state)
 {
-	static const char *const forms[] = { "-1", "18446744073709551615", "1.8446744073709552e+19",
-					     "-1.0" };
+	static const char *const forms[] = {
+		"-1",	"18446744073709551615", "1.8446744073709552e+19",
+		"-1.0", "9223372036854775807",	"9007199254740994",
+		"1e16"
+	};
 	static struct wire_results res;
 
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
@@ -156,6 +159,11 @@ static void large_counts_of_old_versions_are_understood(void **state)
 		0);
 	assert_true(res.streams[0].bytes == 1230000000000000);
 	assert_int_equal(res.streams[0].retransmits, 1000);
+	assert_int_equal(results("{\"streams\":[{\"id\":1,\"bytes\":0,"
+				 "\"retransmits\":9007199254740992}]}",
+				 &res, &e),
+			 0);
+	assert_true(res.streams[0].retransmits == WIRE_COUNT_MAX);
 }
 
 static void stream_ids_skip_two(void **state)
