@@ -106,14 +106,12 @@ static int check_cfg(const struct load *l, const struct load_env *env, struct er
 {
 	if (!env->peer || !env->peer->addr)
 		return err_set(e, -EINVAL,
-			       "load %s needs a peer; write peer: netns or peer: HOST in the plan",
-			       l->name);
+			       "it needs a peer; write peer: netns or peer: HOST in the plan");
 	if (strlen(l->cfg.congestion) > 15)
-		return err_set(e, -EINVAL, "load %s: congestion \"%s\": at most 15 characters",
-			       l->name, l->cfg.congestion);
+		return err_set(e, -EINVAL, "congestion \"%s\": at most 15 characters",
+			       l->cfg.congestion);
 	if (l->cfg.rate_bps > 0 && l->cfg.rate_bps < l->cfg.streams)
-		return err_set(e, -EINVAL,
-			       "load %s: rate: less than 1 bit/s for each of %llu streams", l->name,
+		return err_set(e, -EINVAL, "rate: less than 1 bit/s for each of %llu streams",
 			       (unsigned long long)l->cfg.streams);
 	return 0;
 }
@@ -335,7 +333,7 @@ static int tcp_drain(struct load *l, struct sample_sink *out, struct err *e)
 	int r;
 
 	if (!l->has_window)
-		return err_set(e, -ENODATA, "load %s: the window was never measured", l->name);
+		return err_set(e, -ENODATA, "the window was never measured");
 	rate = rate_of(l, &l->begin, &l->end);
 	r = sample_scalar(out, "throughput", "bit/s", "", rate, e);
 	if (r >= 0)

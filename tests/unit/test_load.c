@@ -921,6 +921,8 @@ static void the_tcp_load_refuses_what_cannot_work(void **state)
 
 	assert_int_equal(load_tcp.open(&l, &env, &inst, &e), -EINVAL);
 	assert_contains(e.msg, "needs a peer");
+	/* the trial says of which load */
+	assert_null(strstr(e.msg, "load"));
 	env.peer = &there;
 	set(&inst, "streams", "129");
 	assert_true(load_tcp.open(&l, &env, &inst, &e) < 0);
