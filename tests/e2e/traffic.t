@@ -175,9 +175,11 @@ wait "$server"
 server=
 
 # an end without a beginning would be no JSON document, or an abort
+# shellcheck disable=SC3045 # dash has ulimit -v
 if (ulimit -v 400000 && $program --help) >/dev/null 2>&1; then
 	port=$(free_port)
 	# shellcheck disable=SC2086
+	# shellcheck disable=SC3045
 	(ulimit -v 400000 && exec $program -s -p "$port" -J) >"$dir/server.log" 2>&1 &
 	server=$!
 	until grep -q "$(printf ':%04X 0*:0000 0A' "$port")" /proc/net/tcp /proc/net/tcp6; do

@@ -18,8 +18,10 @@ ok "95 % of the rate is worse" python3 -c "
 import json
 v = json.load(open('$work/p.json'))['verdicts'][0]
 assert v['verdict'] == 'worse', v"
-ok "and -5 % lies inside the interval" python3 -c "
+# A right 95 % interval misses once in 20 runs, and here it is narrow, since paced traffic hardly varies:
+# half a per cent of grace, so that this test fails for a wrong estimate and not by design.
+ok "and -5 % lies inside the interval or just beside it" python3 -c "
 import json
 v = json.load(open('$work/p.json'))['verdicts'][0]
-assert v['low'] <= -0.05 <= v['high'], v
+assert v['low'] - 0.005 <= -0.05 <= v['high'] + 0.005, v
 assert v['high'] - v['low'] < 0.05, v"
