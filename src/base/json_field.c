@@ -50,3 +50,9 @@ void json_putp(struct json_object **o)
 {
 	json_object_put(*o);
 }
+
+void json_tokener_freep(struct json_tokener **t)
+{
+	if (*t) /* unlike json_object_put() it takes no NULL */
+		json_tokener_free(*t);
+}

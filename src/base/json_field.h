@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct json_object;
+struct json_tokener;
 
 /* The string of @key, borrowed from @o, or NULL. */
 const char *json_field_string(struct json_object *o, const char *key);
@@ -19,5 +20,6 @@ struct json_object *json_field_array(struct json_object *o, const char *key);
 
 /* for _cleanup_ */
 void json_putp(struct json_object **o);
+void json_tokener_freep(struct json_tokener **t);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/json_field.h"
 #include "base/rng.h"
 
 #define DEPTH_MAX 8
@@ -17,12 +18,6 @@
 static void object_put(struct json_object **o)
 {
 	json_object_put(*o);
-}
-
-static void tokener_free(struct json_tokener **t)
-{
-	if (*t)
-		json_tokener_free(*t);
 }
 
 const char *wire_state_name(int state)
@@ -170,7 +165,7 @@ int wire_results_encode(const struct wire_results *res, struct buf *out, struct 
 
 static int parse(const char *text, size_t len, size_t max, struct json_object **ret, struct err *e)
 {
-	_cleanup_(tokener_free) struct json_tokener *t = json_tokener_new_ex(DEPTH_MAX);
+	_cleanup_(json_tokener_freep) struct json_tokener *t = json_tokener_new_ex(DEPTH_MAX);
 	_cleanup_(object_put) struct json_object *o = NULL;
 
 	if (!t)

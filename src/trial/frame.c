@@ -107,15 +107,9 @@ int frame_receive(int fd, struct buf *payload, struct err *e)
 	return head[4];
 }
 
-static void free_tokenerp(struct json_tokener **t)
-{
-	if (*t)
-		json_tokener_free(*t);
-}
-
 int frame_json(const struct buf *payload, struct json_object **ret, struct err *e)
 {
-	_cleanup_(free_tokenerp) struct json_tokener *t = json_tokener_new();
+	_cleanup_(json_tokener_freep) struct json_tokener *t = json_tokener_new();
 	_cleanup_(json_putp) struct json_object *o = NULL;
 
 	if (!t)

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/json_field.h"
 #include "base/kfile.h"
 #include "variant/statedir.h"
 
@@ -125,16 +126,6 @@ static bool member_bytes(struct json_object *o, const char *key, bool may_be_nul
 	return *ret;
 }
 
-static bool member_u64(struct json_object *o, const char *key, uint64_t *ret)
-{
-	struct json_object *v = NULL;
-
-	if (!json_object_object_get_ex(o, key, &v) || !json_object_is_type(v, json_type_int))
-		return false;
-	*ret = json_object_get_uint64(v);
-	return true;
-}
-
 static bool member_bool(struct json_object *o, const char *key, bool *ret)
 {
 	struct json_object *v = NULL;
@@ -149,14 +140,14 @@ static bool parse_change(struct json_object *o, struct change *c)
 {
 	uint64_t pid = 0;
 
-	if (!member_u64(o, "id", &c->id) || !member_bytes(o, "knob", false, &c->knob) ||
+	if (!json_field_u64(o, "id", &c->id) || !member_bytes(o, "knob", false, &c->knob) ||
 	    !member_bytes(o, "target", false, &c->target) ||
 	    !member_bytes(o, "old", true, &c->old) ||
 	    !member_bytes(o, "new", false, &c->new_value) ||
 	    !member_bytes(o, "boot", false, &c->boot) ||
 	    !member_bytes(o, "netns", true, &c->netns) ||
 	    !member_bool(o, "ephemeral", &c->ephemeral) || !member_bool(o, "blind", &c->blind) ||
-	    !member_u64(o, "pid", &pid))
+	    !json_field_u64(o, "pid", &pid))
 		return false;
 	c->pid = (int64_t)pid;
 	return true;
@@ -188,21 +179,10 @@ static int add_change(struct changes *l, struct change *c, struct err *e)
 	return 0;
 }
 
-static void put_jsonp(struct json_object **o)
-{
-	json_object_put(*o);
-}
-
-static void free_tokenerp(struct json_tokener **t)
-{
-	if (*t)
-		json_tokener_free(*t);
-}
-
 static struct json_object *parse_object(const char *line, size_t len)
 {
-	_cleanup_(free_tokenerp) struct json_tokener *t = json_tokener_new();
-	_cleanup_(put_jsonp) struct json_object *o = NULL;
+	_cleanup_(json_tokener_freep) struct json_tokener *t = json_tokener_new();
+	_cleanup_(json_putp) struct json_object *o = NULL;
 
 	if (!t || len == 0 || len > INT32_MAX)
 		return NULL;
@@ -218,7 +198,7 @@ static struct json_object *parse_object(const char *line, size_t len)
 static int take_line(struct journal *j, struct changes *l, const char *line, size_t len,
 		     struct err *e)
 {
-	_cleanup_(put_jsonp) struct json_object *o = parse_object(line, len);
+	_cleanup_(json_putp) struct json_object *o = parse_object(line, len);
 	_cleanup_(change_release) struct change c = {};
 	struct change *known;
 	uint64_t id = 0;
@@ -226,7 +206,7 @@ static int take_line(struct journal *j, struct changes *l, const char *line, siz
 
 	if (!o)
 		return 0;
-	if (member_u64(o, "set", &id) || member_u64(o, "done", &id)) {
+	if (json_field_u64(o, "set", &id) || json_field_u64(o, "done", &id)) {
 		known = find(l, id);
 		/* a damaged line may have been the change itself */
 		if (!known)

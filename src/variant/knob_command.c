@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/json_field.h"
 #include "base/text.h"
 #include "plan/instance.h"
 #include "variant/knob.h"
@@ -73,14 +74,9 @@ static int format_target(struct command_cfg *cfg, struct buf *out)
 	return buf_putc(out, '}');
 }
 
-static void put_jsonp(struct json_object **o)
-{
-	json_object_put(*o);
-}
-
 static int parse_target(const char *target, struct command_cfg *ret, struct err *e)
 {
-	_cleanup_(put_jsonp) struct json_object *o = json_tokener_parse(target);
+	_cleanup_(json_putp) struct json_object *o = json_tokener_parse(target);
 	_cleanup_(cfg_release) struct command_cfg cfg = {};
 
 	for (const struct opt *row = command_options; row->name; row++) {
