@@ -111,20 +111,28 @@ static void wrap(struct buf *out, const char *s)
 	buf_putc(out, '\n');
 }
 
+/* A new string, or NULL with @out marked as failed. */
+__attribute__((format(printf, 2, 0))) static char *format(struct buf *out, const char *fmt,
+							  va_list ap)
+{
+	char *text;
+
+	if (vasprintf(&text, fmt, ap) >= 0)
+		return text;
+	out->failed = true;
+	return NULL;
+}
+
 void compare_para(struct buf *out, const char *fmt, ...)
 {
 	_cleanup_(free_charp) char *text = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = format(out, fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		text = NULL;
-		out->failed = true;
+	if (!text)
 		return;
-	}
 	wrap(out, text);
 }
 
@@ -154,16 +162,12 @@ void compare_json_note(struct buf *out, const char *fmt, ...)
 {
 	_cleanup_(free_charp) char *text = NULL;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = format(out, fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		text = NULL;
-		out->failed = true;
+	if (!text)
 		return;
-	}
 	compare_json_comma(out);
 	text_json(out, text);
 }
