@@ -103,7 +103,7 @@ static int command_open(struct load **ret, const struct load_env *env, const str
 	if (!l->name)
 		return err_nomem(e, inst->name);
 	if (!*l->cfg.run)
-		return err_set(e, -EINVAL, "load %s: run is empty", l->name);
+		return err_set(e, -EINVAL, "run is empty");
 	*ret = take_ptr(l);
 	return 0;
 }
@@ -161,14 +161,14 @@ static int command_start(struct load *l, struct err *e)
 	ssize_t n;
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return err_sys(e, "load %s: pipe", l->name);
+		return err_sys(e, "pipe");
 	report = fds[0];
 	report_child = fds[1];
 	l->pid = fork_contained();
 	if (l->pid == 0)
 		child(l->cfg.run, parent, report_child);
 	if (l->pid < 0)
-		return err_sys(e, "load %s: fork", l->name);
+		return err_sys(e, "fork");
 	setpgid(l->pid, l->pid);
 	close_fdp(&report_child);
 	report_child = -1;
@@ -179,7 +179,7 @@ static int command_start(struct load *l, struct err *e)
 		return 0;
 	command_kill(l);
 	errno = n == sizeof(error) ? error : EIO;
-	return err_sys(e, "load %s: run /bin/sh", l->name);
+	return err_sys(e, "run /bin/sh");
 }
 
 /* Whether the command is over; its status stays for whoever reaps it. */
@@ -201,10 +201,9 @@ static int command_begin(struct load *l, uint64_t now_ns, struct err *e)
 	/* 126 and 127 are the shell's: cannot run, not found */
 	if (has_ended(l) && l->info.si_code == CLD_EXITED &&
 	    (l->info.si_status == 126 || l->info.si_status == 127))
-		return err_set(
-			e, -ENOENT,
-			"load %s: \"%s\" could not be run (exit status %d); is it installed?",
-			l->name, l->cfg.run, l->info.si_status);
+		return err_set(e, -ENOENT,
+			       "\"%s\" could not be run (exit status %d); is it installed?",
+			       l->cfg.run, l->info.si_status);
 	return 0;
 }
 
