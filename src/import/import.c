@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "import/import.h"
 
-#include <ctype.h>
+#include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,273 +11,83 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "import/clean.h"
+#include "import/decode.h"
 #include "import/import_ops.h"
+#include "import/label.h"
+#include "import/marks.h"
 
-/* One row a format. */
+#define FORMAT(name) &import_ops_##name,
 static const struct import_ops *const formats[] = {
-	&import_ops_iperf3,
-	&import_ops_cyclictest,
+#include "import/formats.def"
 };
+#undef FORMAT
 
 #define NR_FORMATS ARRAY_SIZE(formats)
-#define LABEL_MAX 160 /* bytes kept of a label */
+#define PROGRAM_BITS 32 /* the upper half of a line's marks: programs that it may call */
+#define GREEDY_MAX 64	/* lines of others until a format's greed ends */
+#define HELD_MAX 64	/* runs that wait for one that has begun before them */
 
-/* ---- from bytes to cleaned lines */
+_Static_assert(NR_FORMATS <= PROGRAM_BITS, "a format needs two bits in the marks of a line");
 
-struct lines {
-	const unsigned char *at, *end;
-	size_t nr;	/* of the line at @at, from 1 */
-	bool cr_counts; /* no LF in the whole text: CR ends lines in the count too */
-	bool moved;	/* the cursor moved up or down before @at */
+/* Lines that are looked at together: a row, the rest of it that a mailer has wrapped. */
+#define AHEAD 4
+
+struct slot {
+	struct line line;
+	uint64_t marks;
+	bool kernel; /* a message of the kernel's */
+	bool taken;  /* was the rest of a row */
 };
 
-struct line {
-	struct buf text;
-	size_t nr;
-	bool redrawn; /* the cursor had moved to draw this line */
+struct held {
+	struct import_run run;
+	bool finished;
 };
 
-/* Bytes of the UTF-8 sequence announced by its first byte, as far as they are there. */
-static size_t sequence_len(const unsigned char *s, const unsigned char *end)
-{
-	size_t want = *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : *s >= 0xc2 ? 2 : 1;
-	size_t n = 1;
-
-	while (n < want && s + n < end && (s[n] & 0xc0) == 0x80)
-		n++;
-	return n;
-}
-
-enum glyph { GLYPH_TEXT, GLYPH_BLANK, GLYPH_NOTHING };
-
-/* No-break and other wide blanks, zero-width marks, control characters. */
-static enum glyph classify(const unsigned char *s, size_t n)
-{
-	if (n == 1) {
-		if (*s == ' ' || *s == '\t' || *s == 0xa0) /* 0xa0: no-break space in Latin-1 */
-			return GLYPH_BLANK;
-		return *s < 0x20 || *s == 0x7f ? GLYPH_NOTHING : GLYPH_TEXT;
-	}
-	if (n == 2 && s[0] == 0xc2 && s[1] <= 0xa0)
-		return s[1] == 0xa0 ? GLYPH_BLANK : GLYPH_NOTHING;
-	if (n == 3 && s[0] == 0xe2 && s[1] == 0x80) {
-		if (s[2] <= 0x8a || s[2] == 0xaf)
-			return GLYPH_BLANK;
-		return s[2] <= 0x8f ? GLYPH_NOTHING : GLYPH_TEXT;
-	}
-	if (n == 3 && memcmp(s, "\xe3\x80\x80", 3) == 0)
-		return GLYPH_BLANK;
-	return n == 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0 ? GLYPH_NOTHING : GLYPH_TEXT;
-}
-
-/*
- * Skip the terminal control sequence at l->at (ECMA-48: CSI, or ESC and one byte; OSC up to BEL),
- * also where a program has written ESC as "^[".  Return: whether it moves the cursor to another
- * line.
- */
-static bool skip_control(struct lines *l)
-{
-	const unsigned char *s = l->at + (*l->at == '^' ? 2 : 1);
-
-	if (s < l->end && *s == ']') {
-		const unsigned char *bell = memchr(s, '\a', l->end - s < 256 ? l->end - s : 256);
-
-		l->at = bell ? bell + 1 : s + 1;
-		return false;
-	}
-	if (s == l->end || *s != '[') {
-		l->at = s < l->end && *s >= 0x20 ? s + 1 : s;
-		return false;
-	}
-	s++;
-	while (s < l->end && *s >= 0x20 && *s < 0x40)
-		s++;
-	l->at = s < l->end && *s >= 0x40 && *s < 0x7f ? s + 1 : s;
-	return l->at > s && *s && strchr("ABEFHJdf", *s);
-}
-
-static bool is_control(const struct lines *l)
-{
-	if (*l->at == '\x1b')
-		return true;
-	return l->end - l->at >= 3 && memcmp(l->at, "^[[", 3) == 0;
-}
-
-/* Whether the bytes at l->at end the line (LF, CR LF, any CRs); they are consumed then. */
-static bool line_ends(struct lines *l)
-{
-	bool cr = false;
-
-	for (; l->at < l->end && *l->at == '\r'; l->at++)
-		cr = true;
-	if (l->at < l->end && *l->at == '\n') {
-		l->at++;
-		l->nr++;
-		return true;
-	}
-	l->nr += cr && l->cr_counts;
-	return cr;
-}
-
-static void strip_quotes(struct buf *b)
-{
-	size_t n = b->data ? strspn(b->data, "> ") : 0;
-
-	if (n == 0)
-		return;
-	memmove(b->data, b->data + n, b->len - n + 1);
-	b->len -= n;
-}
-
-/* The next cleaned line into @out, or false at the end of the text. */
-static bool lines_next(struct lines *l, struct line *out)
-{
-	bool blank = false;
-
-	buf_reset(&out->text);
-	out->nr = l->nr;
-	out->redrawn = l->moved;
-	l->moved = false;
-	if (l->at == l->end)
-		return false;
-	while (l->at < l->end && !line_ends(l)) {
-		size_t n;
-		enum glyph g;
-
-		if (is_control(l)) {
-			if (!skip_control(l))
-				continue;
-			l->moved = true;
-			if (out->text.len)
-				break;
-			out->redrawn = true;
-			continue;
-		}
-		n = sequence_len(l->at, l->end);
-		g = classify(l->at, n);
-		if (g == GLYPH_TEXT) {
-			if (blank && out->text.len)
-				buf_putc(&out->text, ' ');
-			buf_add(&out->text, l->at, n);
-		}
-		if (g != GLYPH_NOTHING)
-			blank = g == GLYPH_BLANK;
-		l->at += n;
-	}
-	strip_quotes(&out->text);
-	return true;
-}
-
-static void line_release(struct line *l)
-{
-	buf_release(&l->text);
-}
-
-/* ---- labels */
-
-struct reader {
-	struct import_feed feeds[NR_FORMATS];
-	struct buf command[NR_FORMATS], heading[NR_FORMATS];
+struct per_format {
+	struct import_feed feed;
+	struct buf command;
+	size_t heading_used;  /* number of the heading that its last run has taken */
+	unsigned int foreign; /* lines in a row that a greedy format did not want */
 };
 
-static void reader_release(struct reader *r)
+struct import_reader {
+	struct import_sink *sink;
+	struct per_format f[NR_FORMATS];
+	uint64_t greedy; /* a bit a format */
+	struct buf heading;
+	size_t heading_nr; /* counts headings */
+	struct slot ahead[AHEAD];
+	size_t nr_ahead;
+	struct held **held; /* by number */
+	size_t nr_held, size_held;
+	size_t nr_opened;
+	struct decoder decoder;
+	struct cleaner cleaner;
+};
+
+/* ---- marks */
+
+static struct marks marks;
+static pthread_once_t marks_once = PTHREAD_ONCE_INIT;
+
+static const char *program(const struct import_ops *ops)
+{
+	return ops->program ? ops->program : ops->name;
+}
+
+static void make_marks(void)
 {
 	for (size_t i = 0; i < NR_FORMATS; i++) {
-		buf_release(&r->command[i]);
-		buf_release(&r->heading[i]);
+		for (const char *const *s = formats[i]->marks; s && *s; s++)
+			marks_add(&marks, *s, 1ULL << i);
+		marks_add(&marks, program(formats[i]), 1ULL << (i + PROGRAM_BITS));
 	}
-}
-
-/* Where in @line the program @name is called with an option, or NULL. */
-static const char *find_call(const char *line, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *s = scan_find(line, name); s; s = scan_find(s + n, name)) {
-		const char *option = s + n;
-
-		if (s > line && (isalnum((unsigned char)s[-1]) || s[-1] == '-'))
-			continue;
-		if (*option == ' ' && option[1] == '-' && option[2] && option[2] != ' ')
-			return s;
-	}
-	return NULL;
-}
-
-/* Keep [@s, @end) without decoration, cut at a character's boundary. */
-static void keep_label(struct buf *out, const char *s, const char *end)
-{
-	static const char decoration[] = "=-#*~_ ";
-
-	while (s < end && strchr(decoration, *s))
-		s++;
-	while (end > s && (strchr(decoration, end[-1]) || end[-1] == ':'))
-		end--;
-	if (end - s > LABEL_MAX) {
-		end = s + LABEL_MAX;
-		while (end > s && ((unsigned char)*end & 0xc0) == 0x80)
-			end--;
-	}
-	if (s == end)
-		return;
-	buf_reset(out);
-	buf_add(out, s, (size_t)(end - s));
-}
-
-/* The text after the shell's prompt in front of @call, e.g. "root@box:~# ./load & cyclictest -m" */
-static const char *after_prompt(const char *line, const char *call)
-{
-	for (const char *s = call; s > line + 1; s--)
-		if (s[-1] == ' ' && (s[-2] == '#' || s[-2] == '$'))
-			return s;
-	return line;
-}
-
-/* "[ 1234.567890] text": the kernel's log has run into the table. */
-static bool is_kernel(const char *line)
-{
-	for (const char *s = strchr(line, '['); s; s = strchr(s + 1, '[')) {
-		const char *p = s + 1;
-		struct scan_number n;
-
-		scan_space(&p);
-		if (scan_number(&p, &n) && n.decimals == 6 && *p == ']')
-			return true;
-	}
-	return false;
-}
-
-static void take_text(struct reader *r, const struct line *l)
-{
-	const char *line = buf_str(&l->text), *call = NULL;
-	size_t len = l->text.len;
-	bool kernel = is_kernel(line);
-
-	for (size_t i = 0; i < NR_FORMATS; i++) {
-		const char *s = find_call(line, formats[i]->name);
-
-		r->feeds[i].text_between = true;
-		if (!r->feeds[i].text_line && !kernel)
-			r->feeds[i].text_line = l->nr;
-		r->feeds[i].text_since = true;
-		if (!s)
-			continue;
-		call = s;
-		keep_label(&r->command[i], after_prompt(line, s), line + len);
-	}
-	for (size_t i = 0; i < NR_FORMATS && !call; i++)
-		keep_label(&r->heading[i], line, line + len);
+	marks_link(&marks);
 }
 
 /* ---- runs */
-
-static bool has_word(const char *s)
-{
-	for (; *s; s++)
-		if (isalnum((unsigned char)*s) || (unsigned char)*s >= 0x80)
-			return true;
-	return false;
-}
 
 int import_bad(struct import_feed *f, const char *reason)
 {
@@ -286,163 +97,503 @@ int import_bad(struct import_feed *f, const char *reason)
 
 struct import_run *import_run_open(const struct import_feed *f)
 {
-	return &f->doc->runs[f->run - 1];
+	assert(f->run);
+	return f->run;
 }
 
-static void run_release(struct import_run *run)
+void import_close_run(struct import_feed *f)
 {
-	if (run->ops && run->data)
-		run->ops->release(run->data);
-	free(run->data);
-	free(run->label);
-	free(run->heading);
-	*run = (struct import_run){};
+	if (!f->run)
+		return;
+	for (size_t i = f->reader->nr_held; i-- > 0;)
+		if (&f->reader->held[i]->run == f->run)
+			f->reader->held[i]->finished = true;
+	f->run = NULL;
+}
+
+static void held_free(struct held *h)
+{
+	import_run_release(&h->run);
+	free(h);
 }
 
 int import_open_run(struct import_feed *f, size_t nr)
 {
-	struct import_doc *doc = f->doc;
-	struct import_run run = { .ops = f->ops, .tool = f->ops->name, .line = nr };
+	struct import_reader *r = f->reader;
+	struct held *h;
+
+	import_close_run(f);
+	if (r->nr_held == r->size_held) {
+		size_t size = r->size_held ? r->size_held * 2 : 4;
+		struct held **p = reallocarray(r->held, size, sizeof(struct held *));
+
+		if (!p)
+			return -ENOMEM;
+		r->held = p;
+		r->size_held = size;
+	}
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return -ENOMEM;
+	h->run =
+		(struct import_run){ .ops = f->ops,
+				     .tool = f->ops->name,
+				     .line = nr,
+				     .last_line = nr,
+				     .label = strdup(*f->command ? f->command : f->heading),
+				     .heading = strdup(f->heading),
+				     .data = calloc(1, f->ops->data_size ? f->ops->data_size : 1) };
+	if (!h->run.label || !h->run.heading || !h->run.data) {
+		held_free(h);
+		return -ENOMEM;
+	}
+	h->run.number = ++r->nr_opened;
+	r->held[r->nr_held++] = h;
+	f->run = &h->run;
+	return 0;
+}
+
+static void close_oldest(struct import_reader *r)
+{
+	for (size_t i = 0; i < NR_FORMATS; i++)
+		if (r->f[i].feed.run == &r->held[0]->run)
+			import_close_run(&r->f[i].feed);
+}
+
+/* Hand over the runs that are finished, as long as none before them is open. */
+static int deliver(struct import_reader *r, struct err *e)
+{
+	int failed = 0;
+
+	if (r->nr_held > HELD_MAX)
+		close_oldest(r);
+	while (r->nr_held && r->held[0]->finished && failed == 0) {
+		struct held *h = r->held[0];
+
+		memmove(r->held, r->held + 1, --r->nr_held * sizeof(struct held *));
+		if (h->run.ops->finish && h->run.ops->finish(&h->run) < 0)
+			failed = err_nomem(e, "import");
+		if (failed == 0)
+			failed = r->sink->run(r->sink, &h->run, e);
+		held_free(h);
+	}
+	return failed;
+}
+
+/* ---- labels */
+
+static void take_text(struct import_reader *r, const struct slot *s)
+{
+	const char *line = buf_str(&s->line.text);
+	size_t len = s->line.text.len;
+	bool called = false;
+
+	for (size_t i = 0; i < NR_FORMATS; i++) {
+		struct import_feed *f = &r->f[i].feed;
+		const char *call = NULL;
+
+		f->text_between = true;
+		f->text_since = true;
+		if (!f->text_line && !s->kernel)
+			f->text_line = s->line.nr;
+		if (s->marks >> (i + PROGRAM_BITS) & 1)
+			call = label_find_call(line, program(formats[i]));
+		if (!call)
+			continue;
+		called = true;
+		label_keep(&r->f[i].command, label_after_prompt(line, call), line + len);
+	}
+	if (called)
+		return;
+	label_keep(&r->heading, line, line + len);
+	r->heading_nr++;
+}
+
+/* ---- rows */
+
+static int say_skip(struct import_reader *r, size_t line, const struct import_feed *f,
+		    struct err *e)
+{
+	const struct import_skip skip = { line, f->ops->name, f->reason };
+
+	return r->sink->skip(r->sink, &skip, e);
+}
+
+static struct import_line view(const struct line *l)
+{
+	return (struct import_line){ buf_str(&l->text), l->text.len, l->nr, l->redrawn };
+}
+
+/* The first line behind @i that may go on with its row, or NULL: the kernel speaks in between. */
+static struct slot *following(struct import_reader *r, size_t i)
+{
+	while (++i < r->nr_ahead)
+		if (!r->ahead[i].kernel)
+			return &r->ahead[i];
+	return NULL;
+}
+
+/* The same row without the prompt that a shell has printed into it. */
+static int try_without_prompt(struct import_feed *f, const struct import_line *l,
+			      const struct import_line *next)
+{
+	_cleanup_(buf_release) struct buf mended = {};
+	struct import_line line = *l;
+	const char *at;
+	size_t n = label_find_prompt(l->s, &at);
+
+	if (!n)
+		return -EBADMSG;
+	buf_add(&mended, l->s, (size_t)(at - l->s));
+	buf_puts(&mended, at + n);
+	if (mended.failed)
+		return -ENOMEM;
+	line.s = buf_str(&mended);
+	line.len = mended.len;
+	return f->ops->row(f, &line, next);
+}
+
+/* The same row with two lines behind it. */
+static int try_two_more(struct import_feed *f, const struct import_line *l,
+			const struct import_line *next, const struct import_line *last)
+{
+	_cleanup_(buf_release) struct buf joined = {};
+	struct import_line both = *next;
+
+	if (!next->len || !last->len)
+		return -EBADMSG;
+	if (buf_printf(&joined, "%s %s", next->s, last->s) < 0)
+		return -ENOMEM;
+	both.s = buf_str(&joined);
+	both.len = joined.len;
+	return f->ops->row(f, l, &both);
+}
+
+/* Give the row to @f in all ways in which it may be whole. *ret_used: lines behind it. */
+static int read_row(struct import_reader *r, struct import_feed *f, size_t *ret_used)
+{
+	static const struct import_line none = { .s = "" };
+	struct slot *second = following(r, 0);
+	struct slot *third = second ? following(r, (size_t)(second - r->ahead)) : NULL;
+	struct import_line l = view(&r->ahead[0].line);
+	struct import_line next = second ? view(&second->line) : none;
+	struct import_line last = third ? view(&third->line) : none;
+	const char *reason;
+	int took = f->ops->row(f, &l, &next);
+
+	*ret_used = took == 1;
+	if (took != -EBADMSG)
+		return took;
+	reason = f->reason;
+	took = try_without_prompt(f, &l, &next);
+	*ret_used = took == 1;
+	if (took == -EBADMSG) {
+		took = try_two_more(f, &l, &next, &last);
+		*ret_used = took == 1 ? 2 : 0;
+		if (took == 0) /* it was whole before: cannot be */
+			took = -EBADMSG;
+	}
+	if (took == -EBADMSG)
+		f->reason = reason;
+	return took;
+}
+
+static int take_row(struct import_reader *r, size_t i, struct err *e)
+{
+	struct per_format *p = &r->f[i];
+	struct import_feed *f = &p->feed;
+	struct slot *cur = &r->ahead[0], *rest = NULL;
+	size_t runs = r->nr_opened, used, last_line = cur->line.nr;
+	int took;
+
+	f->command = buf_str(&p->command);
+	f->heading = p->heading_used == r->heading_nr ? "" : buf_str(&r->heading);
+	took = read_row(r, f, &used);
+	if (r->nr_opened > runs) {
+		buf_reset(&p->command);
+		p->heading_used = r->heading_nr;
+	}
+	if (took == -EBADMSG)
+		return say_skip(r, cur->line.nr, f, e);
+	if (took < 0)
+		return err_nomem(e, "import");
+	for (rest = cur; used > 0; used--) {
+		rest = following(r, (size_t)(rest - r->ahead));
+		rest->taken = true;
+		last_line = rest->line.nr;
+	}
+	if (f->run) {
+		f->run->last_line = last_line;
+		f->run->rows++;
+	}
+	f->text_between = false;
+	f->text_line = 0;
+	f->redrawn = false;
+	return 0;
+}
+
+/* Keep the bit of a format's greed, and end it when nothing of its own has come for long. */
+static void mind_greed(struct import_reader *r, size_t i, enum import_kind kind)
+{
+	struct per_format *p = &r->f[i];
+
+	p->foreign = kind == IMPORT_FOREIGN ? p->foreign + 1 : 0;
+	if (p->foreign >= GREEDY_MAX) {
+		p->feed.greedy = false;
+		p->foreign = 0;
+	}
+	if (p->feed.greedy)
+		r->greedy |= 1ULL << i;
+	else
+		r->greedy &= ~(1ULL << i);
+}
+
+/* Ask the formats. *ret: the format of which it is a row, or NR_FORMATS. Return: whether somebody
+ * knows the line. */
+static bool ask(struct import_reader *r, const struct slot *s, size_t *ret)
+{
+	struct import_line l = view(&s->line);
+	bool known = false;
+
+	*ret = NR_FORMATS;
+	for (uint64_t left = (s->marks | r->greedy) & ((1ULL << NR_FORMATS) - 1); left;
+	     left &= left - 1) {
+		size_t i = (size_t)__builtin_ctzll(left);
+		enum import_kind kind = formats[i]->sniff(&r->f[i].feed, &l);
+
+		known = known || kind != IMPORT_FOREIGN;
+		if (kind == IMPORT_CHATTER && formats[i]->chatter)
+			formats[i]->chatter(&r->f[i].feed, &l);
+		mind_greed(r, i, kind);
+		if (kind == IMPORT_ROW) {
+			*ret = i;
+			return true;
+		}
+	}
+	return known;
+}
+
+static int take_line(struct import_reader *r, struct err *e)
+{
+	struct slot *s = &r->ahead[0];
+	const char *text = buf_str(&s->line.text);
+	size_t i;
+	int failed;
+
+	for (i = 0; i < NR_FORMATS && s->line.redrawn; i++)
+		r->f[i].feed.redrawn = true;
+	if (label_is_cut(text))
+		return r->sink->remark(r->sink, s->line.nr, "text was left out here", e);
+	if (!label_has_word(text))
+		return 0;
+	if (!ask(r, s, &i)) {
+		take_text(r, s);
+		return 0;
+	}
+	if (i == NR_FORMATS)
+		return 0;
+	failed = take_row(r, i, e);
+	if (failed == 0) /* row() may have changed its mind about what it wants */
+		mind_greed(r, i, IMPORT_ROW);
+	return failed < 0 ? failed : deliver(r, e);
+}
+
+/* The first line of those ahead is done with. */
+static int advance(struct import_reader *r, struct err *e)
+{
+	struct slot first = r->ahead[0];
+	int failed = first.taken ? 0 : take_line(r, e);
+
+	memmove(r->ahead, r->ahead + 1, (AHEAD - 1) * sizeof(*r->ahead));
+	r->ahead[AHEAD - 1] = first;
+	r->nr_ahead--;
+	return failed;
+}
+
+/* ---- lines as they come from the cleaner */
+
+static int push(struct import_reader *r, const char *s, size_t len, const struct line *l,
+		struct err *e)
+{
+	struct slot *slot;
+	int failed = r->nr_ahead == AHEAD ? advance(r, e) : 0;
+
+	if (failed < 0)
+		return failed;
+	slot = &r->ahead[r->nr_ahead++];
+	buf_reset(&slot->line.text);
+	buf_add(&slot->line.text, s, len);
+	if (slot->line.text.failed)
+		return err_nomem(e, "import");
+	slot->line.nr = l->nr;
+	slot->line.redrawn = l->redrawn;
+	slot->marks = marks_find(&marks, s, len);
+	slot->kernel = label_find_kernel(buf_str(&slot->line.text)) != NULL;
+	slot->taken = false;
+	return 0;
+}
+
+/* A line; where the kernel has written into the middle of a row, the row's part and the kernel's
+ * are two. */
+static int take_clean(struct cleaner *c, const struct line *l, struct err *e)
+{
+	struct import_reader *r = c->arg;
+	const char *s = buf_str(&l->text), *kernel = strchr(s, '[') ? label_find_kernel(s) : NULL;
+	size_t head = kernel ? (size_t)(kernel - s) : 0;
+	int failed;
+
+	if (!head || !(marks_find(&marks, s, head) & ((1ULL << NR_FORMATS) - 1)))
+		return push(r, s, l->text.len, l, e);
+	failed = push(r, s, s[head - 1] == ' ' ? head - 1 : head, l, e);
+	return failed < 0 ? failed : push(r, kernel, l->text.len - head, l, e);
+}
+
+static int take_raw(struct decoder *d, const char *s, size_t len, size_t nr, bool more,
+		    struct err *e)
+{
+	struct import_reader *r = d->arg;
+
+	r->cleaner.cr_counts = d->cr_counts;
+	return cleaner_line(&r->cleaner, s, len, nr, more, e);
+}
+
+/* ---- the reader */
+
+int import_new(struct import_reader **ret, struct import_sink *sink, struct err *e)
+{
+	struct import_reader *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return err_nomem(e, "import");
+	pthread_once(&marks_once, make_marks);
+	r->sink = sink;
+	r->decoder = (struct decoder){ .emit = take_raw, .arg = r };
+	r->cleaner = (struct cleaner){ .emit = take_clean, .arg = r };
+	for (size_t i = 0; i < NR_FORMATS; i++) {
+		r->f[i].feed.reader = r;
+		r->f[i].feed.ops = formats[i];
+		if (formats[i]->state_size)
+			r->f[i].feed.state = calloc(1, formats[i]->state_size);
+		if (formats[i]->state_size && !r->f[i].feed.state) {
+			import_freep(&r);
+			return err_nomem(e, "import");
+		}
+	}
+	*ret = r;
+	return 0;
+}
+
+int import_add(struct import_reader *reader, const char *data, size_t len, struct err *e)
+{
+	return decoder_add(&reader->decoder, data, len, e);
+}
+
+int import_end(struct import_reader *r, struct err *e)
+{
+	int failed = decoder_end(&r->decoder, e);
+
+	while (failed == 0 && r->nr_ahead)
+		failed = advance(r, e);
+	for (size_t i = 0; i < NR_FORMATS; i++)
+		import_close_run(&r->f[i].feed);
+	return failed < 0 ? failed : deliver(r, e);
+}
+
+size_t import_lines(const struct import_reader *reader)
+{
+	return reader->decoder.nr;
+}
+
+void import_freep(struct import_reader **reader)
+{
+	struct import_reader *r = *reader;
+
+	if (!r)
+		return;
+	for (size_t i = 0; i < NR_FORMATS; i++) {
+		free(r->f[i].feed.state);
+		buf_release(&r->f[i].command);
+	}
+	for (size_t i = 0; i < AHEAD; i++)
+		buf_release(&r->ahead[i].line.text);
+	for (size_t i = 0; i < r->nr_held; i++)
+		held_free(r->held[i]);
+	free(r->held);
+	buf_release(&r->heading);
+	decoder_release(&r->decoder);
+	cleaner_release(&r->cleaner);
+	free(r);
+	*reader = NULL;
+}
+
+/* ---- a whole text */
+
+struct collector {
+	struct import_sink sink;
+	struct import_doc *doc;
+};
+
+static int collect_run(struct import_sink *sink, struct import_run *run, struct err *e)
+{
+	struct import_doc *doc = ((struct collector *)sink)->doc;
 
 	if (doc->nr_runs == doc->size) {
 		size_t size = doc->size ? doc->size * 2 : 4;
 		struct import_run *p = reallocarray(doc->runs, size, sizeof(*p));
 
 		if (!p)
-			return -ENOMEM;
+			return err_nomem(e, "import");
 		doc->runs = p;
 		doc->size = size;
 	}
-	run.label = strdup(*f->command ? f->command : f->heading);
-	run.heading = strdup(f->heading);
-	run.data = calloc(1, f->ops->data_size);
-	if (!run.label || !run.heading || !run.data) {
-		run_release(&run);
-		return -ENOMEM;
-	}
-	doc->runs[doc->nr_runs++] = run;
-	f->run = doc->nr_runs;
+	doc->runs[doc->nr_runs++] = *run;
+	*run = (struct import_run){};
 	return 0;
 }
 
-static int note_skip(struct import_doc *doc, size_t nr, const struct import_feed *f)
+static int collect_skip(struct import_sink *sink, const struct import_skip *skip, struct err *e)
 {
+	struct import_doc *doc = ((struct collector *)sink)->doc;
+
 	if (!doc->skipped)
 		doc->skipped = calloc(IMPORT_SKIPS_KEPT, sizeof(*doc->skipped));
 	if (!doc->skipped)
-		return -ENOMEM;
+		return err_nomem(e, "import");
 	if (doc->nr_skipped < IMPORT_SKIPS_KEPT)
-		doc->skipped[doc->nr_skipped] = (struct import_skip){ nr, f->ops->name, f->reason };
+		doc->skipped[doc->nr_skipped] = *skip;
 	doc->nr_skipped++;
 	return 0;
 }
 
-/* Give row @cur to format @i. Return: 1 when @next was part of it; 0; -ENOMEM. */
-static int take_row(struct reader *r, size_t i, const struct line *cur, const struct line *next)
+static int collect_remark(struct import_sink *sink, size_t line, const char *text, struct err *e)
 {
-	struct import_feed *f = &r->feeds[i];
-	size_t runs = f->doc->nr_runs;
-	int took;
+	struct import_doc *doc = ((struct collector *)sink)->doc;
+	char *copy;
 
-	f->command = buf_str(&r->command[i]);
-	f->heading = buf_str(&r->heading[i]);
-	took = f->ops->row(f, buf_str(&cur->text), buf_str(&next->text), cur->nr);
-	if (f->doc->nr_runs > runs) {
-		buf_reset(&r->command[i]);
-		buf_reset(&r->heading[i]);
-	}
-	if (took == -EBADMSG)
-		return note_skip(f->doc, cur->nr, f);
-	if (took < 0)
-		return took;
-	import_run_open(f)->last_line = took ? next->nr : cur->nr;
-	f->text_between = false;
-	f->text_line = 0;
-	f->redrawn = false;
-	return took;
-}
-
-/* One cleaned line. Return: 1 when @next was part of it; 0; -ENOMEM. */
-static int take_line(struct reader *r, const struct line *cur, const struct line *next)
-{
-	const char *s = buf_str(&cur->text);
-	bool foreign = true;
-
-	for (size_t i = 0; i < NR_FORMATS && cur->redrawn; i++)
-		r->feeds[i].redrawn = true;
-	if (!has_word(s))
+	if (!doc->remarks)
+		doc->remarks = calloc(IMPORT_SKIPS_KEPT, sizeof(*doc->remarks));
+	if (!doc->remarks)
+		return err_nomem(e, "import");
+	if (doc->nr_remarks++ >= IMPORT_SKIPS_KEPT)
 		return 0;
-	for (size_t i = 0; i < NR_FORMATS; i++) {
-		enum import_kind kind = formats[i]->sniff(s);
-
-		if (kind == IMPORT_ROW)
-			return take_row(r, i, cur, next);
-		if (kind == IMPORT_CHATTER) {
-			foreign = false;
-			if (formats[i]->chatter)
-				formats[i]->chatter(&r->feeds[i], s);
-		}
-	}
-	if (foreign)
-		take_text(r, cur);
-	return 0;
-}
-
-static int read_lines(struct reader *r, struct lines *l)
-{
-	_cleanup_(line_release) struct line a = {}, b = {};
-	struct line *cur = &a, *next = &b;
-	bool more = lines_next(l, cur);
-
-	while (more) {
-		struct line *swap = cur;
-		int took;
-
-		more = lines_next(l, next);
-		if (cur->text.failed || next->text.failed)
-			return -ENOMEM;
-		took = take_line(r, cur, next);
-		if (took < 0)
-			return took;
-		if (took)
-			more = lines_next(l, next);
-		cur = next;
-		next = swap;
-	}
-	return 0;
-}
-
-static int finish(struct import_doc *doc)
-{
-	for (size_t i = 0; i < doc->nr_runs; i++) {
-		struct import_run *run = &doc->runs[i];
-		int r = run->ops->finish ? run->ops->finish(run) : 0;
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	copy = strdup(text);
+	doc->remarks[doc->nr_remarks - 1] = (struct import_note){ line, copy };
+	return copy ? 0 : err_nomem(e, "import");
 }
 
 int import_text(const char *text, size_t len, struct import_doc *ret, struct err *e)
 {
 	_cleanup_(import_release) struct import_doc doc = {};
-	_cleanup_(reader_release) struct reader reader = {};
-	const unsigned char *start = (const unsigned char *)(text ? text : "");
-	struct lines l = { .at = start, .end = start + len, .nr = 1 };
-	int r;
+	_cleanup_(import_freep) struct import_reader *reader = NULL;
+	struct collector c = { { collect_run, collect_skip, collect_remark }, &doc };
+	int r = import_new(&reader, &c.sink, e);
 
-	l.cr_counts = len && !memchr(start, '\n', len);
-	for (size_t i = 0; i < NR_FORMATS; i++)
-		reader.feeds[i] = (struct import_feed){ .doc = &doc, .ops = formats[i] };
-	r = read_lines(&reader, &l);
-	for (size_t i = 0; i < NR_FORMATS && r == 0; i++)
-		if (reader.command[i].failed || reader.heading[i].failed)
-			r = -ENOMEM;
+	if (r == 0 && len)
+		r = import_add(reader, text, len, e);
 	if (r == 0)
-		r = finish(&doc);
+		r = import_end(reader, e);
 	if (r < 0)
-		return err_nomem(e, "import");
+		return r;
 	*ret = doc;
 	doc = (struct import_doc){};
 	return 0;
@@ -451,9 +602,12 @@ int import_text(const char *text, size_t len, struct import_doc *ret, struct err
 void import_release(struct import_doc *doc)
 {
 	for (size_t i = 0; i < doc->nr_runs; i++)
-		run_release(&doc->runs[i]);
+		import_run_release(&doc->runs[i]);
+	for (size_t i = 0; i < doc->nr_remarks && i < IMPORT_SKIPS_KEPT; i++)
+		free(doc->remarks[i].text);
 	free(doc->runs);
 	free(doc->skipped);
+	free(doc->remarks);
 	*doc = (struct import_doc){};
 }
 
@@ -480,77 +634,4 @@ int import_pick(const char *arg, char **ret_path, unsigned int *ret_nr, struct e
 	*ret_path = path;
 	*ret_nr = (unsigned int)nr;
 	return 0;
-}
-
-/* ---- scanners */
-
-void scan_space(const char **p)
-{
-	while (**p == ' ')
-		(*p)++;
-}
-
-bool scan_text(const char **p, const char *text)
-{
-	size_t n = strlen(text);
-
-	if (strncmp(*p, text, n) != 0)
-		return false;
-	*p += n;
-	return true;
-}
-
-const char *scan_find(const char *s, const char *needle)
-{
-	size_t n = strlen(needle);
-
-	for (s = strchr(s, *needle); s; s = strchr(s + 1, *needle))
-		if (strncmp(s, needle, n) == 0)
-			return s;
-	return NULL;
-}
-
-bool scan_number(const char **p, struct scan_number *ret)
-{
-	const char *s = *p;
-	uint64_t mantissa = 0;
-	unsigned int digits = 0, decimals = 0;
-	bool point = false;
-	double scale = 1;
-
-	for (; isdigit((unsigned char)*s) || (*s == '.' && digits && !point); s++) {
-		if (*s == '.') {
-			point = true;
-			continue;
-		}
-		if (++digits > 15)
-			return false;
-		mantissa = mantissa * 10 + (uint64_t)(*s - '0');
-		decimals += point;
-		scale *= point ? 10 : 1;
-	}
-	if (digits == 0 || s[-1] == '.')
-		return false;
-	*ret = (struct scan_number){ (double)mantissa / scale, 0.5 / scale, decimals };
-	*p = s;
-	return true;
-}
-
-bool scan_int(const char **p, unsigned int digits, int64_t *ret)
-{
-	const char *s = *p;
-	bool minus = *s == '-';
-	int64_t v = 0;
-	unsigned int n = 0;
-
-	for (s += minus; isdigit((unsigned char)*s); s++, n++) {
-		if (n == digits)
-			return false;
-		v = v * 10 + (*s - '0');
-	}
-	if (n == 0)
-		return false;
-	*ret = minus ? -v : v;
-	*p = s;
-	return true;
 }

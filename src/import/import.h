@@ -8,10 +8,20 @@
  *	_cleanup_(import_release) struct import_doc doc = {};
  *	r = import_text(text, len, &doc, e);
  *
- * Pure.  Time is linear in @len (but for one sort of each run's rows), memory is bounded by a
- * constant times @len, whatever the text holds.  Quote marks, line ends, tabs, no-break spaces and
- * terminal control sequences do not change the result.  Nothing is guessed silently: a line that
- * looks like a row and cannot be read is in @skipped with its reason.
+ * or, for text of any length, piece by piece with a sink that gets each run as it ends:
+ *
+ *	_cleanup_(import_freep) struct import_reader *reader = NULL;
+ *	r = import_new(&reader, &sink, e);
+ *	while (r == 0 && (n = read(...)) > 0)
+ *		r = import_add(reader, piece, n, e);
+ *	if (r == 0)
+ *		r = import_end(reader, e);
+ *
+ * Pure.  Time is linear in the text's length (but for one sort of each run's rows); a reader's
+ * memory is bounded whatever the text holds: see IMPORT_POINTS_MAX and its like.  Quote marks, mail
+ * encodings, line ends, tabs, no-break spaces and terminal control sequences do not change the
+ * result.  Nothing is guessed silently: a line that looks like a row and cannot be read is reported
+ * with its reason.
  */
 
 #include <stdbool.h>
@@ -21,10 +31,77 @@
 struct err;
 struct import_ops;
 
+/*
+ * What all tools have in common, so that a list, a comparison and the store need not know them.
+ *
+ * Units are those of sample.h: "ns", "bit/s", "1/s", "count", "ratio", "byte", "byte/s", "Hz";
+ * a format converts ("us" to "ns", "%" to "ratio") and converts the half digit with the value.
+ * Labels are sample.h's too: "cpu=0,prio=98", keys in alphabetical order, no blanks, "" for none;
+ * usual keys: cpu, thread, stream, direction (sent, received), role, q (a quantile: "0.999"),
+ * peer, irq, dev.  Metrics are lower case with dots: "throughput", "retransmits", "latency.max".
+ * What the text does not hold is absent: no zeros and no -1 in place of it.
+ */
+
+/* One number that the program printed for the whole test. */
+struct import_figure {
+	const char *metric, *unit, *labels;
+	double value;
+	double half; /* half of the last printed digit, in @unit; 0: exact, or all digits are there
+		      */
+	int64_t n;   /* samples behind it; -1: not known */
+	bool key;    /* one of the few that a line of a list shows */
+};
+
+/* Numbers over time: one a row.  t_ns: of the interval's start since the test's start. */
+struct import_point {
+	int64_t t_ns;
+	uint64_t length_ns; /* 0: an instant, or not known */
+	double v, half;
+	size_t line;
+};
+
+struct import_series {
+	const char *metric, *unit, *labels;
+	struct import_point *points;
+	size_t nr, size;
+	size_t dropped; /* points beyond IMPORT_POINTS_MAX */
+};
+
+/* A distribution as printed: @count samples in [v, v + width of a bucket). */
+struct import_bar {
+	double v;
+	uint64_t count;
+};
+
+struct import_hist {
+	const char *metric, *unit, *labels;
+	struct import_bar *bars; /* in the order of the rows */
+	size_t nr, size;
+	double width;	   /* of a bucket, in @unit; 0: not known */
+	uint64_t overflow; /* samples that have no row */
+};
+
+/* Something odd about the run that its reader must know, in one sentence. */
+struct import_note {
+	size_t line;
+	char *text;
+};
+
+#define IMPORT_POINTS_MAX (1U << 20) /* of one series, bars of one histogram, rows of one run */
+#define IMPORT_FIGURES_MAX 65536U    /* and as many series and histograms */
+#define IMPORT_NOTES_MAX 64U
+
+/* Finds a figure, series or histogram by its names. */
+struct import_index {
+	uint32_t *slots; /* 1 + position in the array; 0: free */
+	size_t size;	 /* a power of two */
+};
+
 /* One test as one program printed it. */
 struct import_run {
 	const struct import_ops *ops;
 	const char *tool; /* "iperf3", "cyclictest": ops->name */
+	size_t number;	  /* from 1, in the order of the first rows */
 	size_t line;	  /* of the first row, from 1 */
 	size_t last_line;
 	/* The first other text between two of its rows, and the row behind it; 0: none.  The rows
@@ -32,8 +109,28 @@ struct import_run {
 	size_t text_line, text_row_line;
 	char *label;   /* the command line before the rows, else the heading; "" when none */
 	char *heading; /* the nearest other text line since the run before; "" when none */
-	void *data;    /* through import_iperf3(), import_cyclictest() */
+	size_t rows;   /* lines or JSON items that were read as rows of it */
+	struct import_figure *figures;
+	size_t nr_figures, size_figures;
+	struct import_index by_figure;
+	struct import_series *series;
+	size_t nr_series, size_series;
+	struct import_index by_series;
+	struct import_hist *hists;
+	size_t nr_hists, size_hists;
+	struct import_index by_hist;
+	struct import_note *notes;
+	size_t nr_notes, size_notes;
+	void *data; /* what only its format knows: import_iperf3(), import_cyclictest() */
 };
+
+/* The figure, series or histogram of that name and labels, or NULL. */
+const struct import_figure *import_figure_find(const struct import_run *run, const char *metric,
+					       const char *labels);
+const struct import_series *import_series_find(const struct import_run *run, const char *metric,
+					       const char *labels);
+const struct import_hist *import_hist_find(const struct import_run *run, const char *metric,
+					   const char *labels);
 
 struct import_skip {
 	size_t line;
@@ -43,12 +140,41 @@ struct import_skip {
 
 #define IMPORT_SKIPS_KEPT 32
 
+/*
+ * Who gets what is found.  A callback returns 0, or negative errno with @e to stop the reading.
+ */
+struct import_sink {
+	/* Runs come in the order of their first rows.  @run is the reader's; a sink that keeps it
+	 * takes the contents and leaves {} behind. */
+	int (*run)(struct import_sink *sink, struct import_run *run, struct err *e);
+	/* A line that looked like a row and was not used. */
+	int (*skip)(struct import_sink *sink, const struct import_skip *skip, struct err *e);
+	/* Something about the text that is no row: where it was cut, a part that was not read. */
+	int (*remark)(struct import_sink *sink, size_t line, const char *text, struct err *e);
+};
+
+struct import_reader;
+
+int import_new(struct import_reader **ret, struct import_sink *sink, struct err *e);
+/* Read the next @len bytes; pieces may end anywhere. */
+int import_add(struct import_reader *reader, const char *data, size_t len, struct err *e);
+/* The text has ended: what is still open is finished and handed over. */
+int import_end(struct import_reader *reader, struct err *e);
+void import_freep(struct import_reader **reader);
+/* Lines that have been read. */
+size_t import_lines(const struct import_reader *reader);
+
 struct import_doc {
 	struct import_run *runs; /* in the order of their first rows */
 	size_t nr_runs, size;
 	struct import_skip *skipped; /* the first IMPORT_SKIPS_KEPT; NULL when none */
 	size_t nr_skipped;	     /* all of them */
+	struct import_note *remarks; /* the first IMPORT_SKIPS_KEPT; NULL when none */
+	size_t nr_remarks;
 };
+
+/* Contents of a run that a sink has taken. */
+void import_run_release(struct import_run *run);
 
 /* Return: 0, also when the text holds no run at all; -ENOMEM. */
 int import_text(const char *text, size_t len, struct import_doc *ret, struct err *e);

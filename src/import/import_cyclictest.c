@@ -84,8 +84,9 @@ static bool is_histogram(const char *line)
 	return columns >= 2;
 }
 
-static enum import_kind cyclictest_sniff(const char *line)
+static enum import_kind cyclictest_sniff(const struct import_feed *f, const struct import_line *l)
 {
+	const char *line = l->s;
 	static const char *const chatter[] = { "policy:",     "/dev/cpu_dma_latency set to",
 					       "Max CPUs = ", "Online CPUs = ",
 					       "WARN: ",      "INFO: " };
@@ -102,9 +103,9 @@ static enum import_kind cyclictest_sniff(const char *line)
 	return IMPORT_FOREIGN;
 }
 
-static void cyclictest_chatter(struct import_feed *f, const char *line)
+static void cyclictest_chatter(struct import_feed *f, const struct import_line *l)
 {
-	if (strstr(line, "policy:"))
+	if (strstr(l->s, "policy:"))
 		f->redrawn = true;
 }
 
@@ -240,10 +241,11 @@ static int place(struct import_feed *f, const struct cyclictest_thread *t,
 	return 0;
 }
 
-static int cyclictest_row(struct import_feed *f, const char *line, const char *next, size_t nr)
+static int cyclictest_row(struct import_feed *f, const struct import_line *l,
+			  const struct import_line *next)
 {
 	struct cyclictest_thread t = {}, *old;
-	int took = read_row(f, line, next, &t);
+	int took = read_row(f, l->s, next->s, &t);
 	int r;
 
 	if (took < 0)
@@ -253,7 +255,7 @@ static int cyclictest_row(struct import_feed *f, const char *line, const char *n
 	if (t.min < 0 || t.avg < 0 || t.max < 0)
 		return import_bad(f, "a negative latency: the counter has overflowed or the clock "
 				     "was set");
-	t.line = nr;
+	t.line = l->nr;
 	r = place(f, &t, &old);
 	if (r < 0)
 		return r;
@@ -295,8 +297,14 @@ static void cyclictest_release(void *data)
 	run->nr = run->size = 0;
 }
 
+static const char *const cyclictest_marks[] = { "T:",	   "# Histogram", "# Max Latencies: ",
+						"policy:", "dma_latency", "CPUs = ",
+						"WARN: ",  "INFO: ",	  "00",
+						NULL };
+
 const struct import_ops import_ops_cyclictest = {
 	.name = "cyclictest",
+	.marks = cyclictest_marks,
 	.data_size = sizeof(struct cyclictest_run),
 	.sniff = cyclictest_sniff,
 	.chatter = cyclictest_chatter,

@@ -300,13 +300,13 @@ static enum words find_words(const char *line)
 	return WORDS_NONE;
 }
 
-static enum import_kind iperf3_sniff(const char *line)
+static enum import_kind iperf3_sniff(const struct import_feed *f, const struct import_line *l)
 {
 	struct iperf3_row row;
 
-	if (find_row(line, &row))
+	if (find_row(l->s, &row))
 		return IMPORT_ROW;
-	return find_words(line) ? IMPORT_CHATTER : IMPORT_FOREIGN;
+	return find_words(l->s) ? IMPORT_CHATTER : IMPORT_FOREIGN;
 }
 
 /* What the columns under header @line are. */
@@ -323,8 +323,9 @@ static void take_header(struct import_feed *f, const char *line)
 	f->text_since = false;
 }
 
-static void iperf3_chatter(struct import_feed *f, const char *line)
+static void iperf3_chatter(struct import_feed *f, const struct import_line *l)
 {
+	const char *line = l->s;
 	enum words words = find_words(line);
 
 	if (words == WORDS_HEADER)
@@ -447,10 +448,11 @@ static void mark_text(const struct import_feed *f, const struct iperf3_row *row)
 	run->text_row_line = row->line;
 }
 
-static int iperf3_row(struct import_feed *f, const char *line, const char *next, size_t nr)
+static int iperf3_row(struct import_feed *f, const struct import_line *l,
+		      const struct import_line *next)
 {
-	struct iperf3_row row = { .line = nr };
-	int took = read_row(f, line, next, &row);
+	struct iperf3_row row = { .line = l->nr };
+	int took = read_row(f, l->s, next->s, &row);
 	int r;
 
 	if (took < 0)
@@ -469,7 +471,7 @@ static int iperf3_row(struct import_feed *f, const char *line, const char *next,
 		f->mode |= MODE_RETR;
 	f->text_since = false;
 	if (begins_run(f, &row)) {
-		r = import_open_run(f, nr);
+		r = import_open_run(f, l->nr);
 		if (r < 0)
 			return r;
 		f->mode &= ~(unsigned int)MODE_NEW;
@@ -534,8 +536,20 @@ static void iperf3_release(void *data)
 	*run = (struct iperf3_run){};
 }
 
+static const char *const iperf3_marks[] = { "]",
+					    "Server output:",
+					    "Connecting to host ",
+					    "iperf Done.",
+					    "Accepted connection from ",
+					    "Server listening on ",
+					    "Reverse mode, ",
+					    "Test Complete.",
+					    "- - - - - - -",
+					    NULL };
+
 const struct import_ops import_ops_iperf3 = {
 	.name = "iperf3",
+	.marks = iperf3_marks,
 	.data_size = sizeof(struct iperf3_run),
 	.sniff = iperf3_sniff,
 	.chatter = iperf3_chatter,

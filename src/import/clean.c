@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "import/clean.h"
+
+#include <string.h>
+
+#include "base/err.h"
+
+/* What the first byte of a character tells. */
+enum byte_class {
+	BYTE_SPECIAL, /* looked at more closely */
+	BYTE_TEXT,    /* printable ASCII, but for what may begin a control sequence */
+	BYTE_BLANK,   /* space, tab */
+};
+
+static const unsigned char byte_classes[256] = {
+	['!' ... ']'] = BYTE_TEXT,
+	['_' ... '~'] = BYTE_TEXT,
+	[' '] = BYTE_BLANK,
+	['\t'] = BYTE_BLANK,
+};
+
+/* Bytes of the UTF-8 sequence that begins at @s, 0 when it is none. */
+static size_t sequence_len(const unsigned char *s, const unsigned char *end)
+{
+	size_t n = *s >= 0xf0 ? 4 : *s >= 0xe0 ? 3 : 2;
+
+	if (*s < 0xc2 || *s > 0xf4 || (size_t)(end - s) < n)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xf0 && s[1] < 0x90) ||
+	    (*s == 0xed && s[1] > 0x9f) || (*s == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+enum glyph { GLYPH_TEXT, GLYPH_BLANK, GLYPH_NOTHING };
+
+/* No-break and other wide blanks, zero-width marks, control characters. */
+static enum glyph classify(const unsigned char *s, size_t n)
+{
+	if (n == 2)
+		return s[0] != 0xc2 || s[1] > 0xa0 ? GLYPH_TEXT
+		       : s[1] == 0xa0		   ? GLYPH_BLANK
+						   : GLYPH_NOTHING;
+	if (n == 3 && s[0] == 0xe2 && s[1] == 0x80) {
+		if (s[2] <= 0x8a || s[2] == 0xaf)
+			return GLYPH_BLANK;
+		return s[2] <= 0x8f ? GLYPH_NOTHING : GLYPH_TEXT;
+	}
+	if (n == 3 && memcmp(s, "\xe3\x80\x80", 3) == 0)
+		return GLYPH_BLANK;
+	return n == 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0 ? GLYPH_NOTHING : GLYPH_TEXT;
+}
+
+static bool is_control(const unsigned char *s, const unsigned char *end)
+{
+	if (*s == '\x1b')
+		return true;
+	return end - s >= 3 && memcmp(s, "^[[", 3) == 0;
+}
+
+/*
+ * Behind the terminal control sequence at @s (ECMA-48: CSI, or ESC and one byte; OSC up to BEL),
+ * also where a program has written ESC as "^[".  *ret_moves: it moves the cursor to another line.
+ */
+static const unsigned char *skip_control(const unsigned char *s, const unsigned char *end,
+					 bool *ret_moves)
+{
+	s += *s == '^' ? 2 : 1;
+	*ret_moves = false;
+	if (s < end && *s == ']') {
+		const unsigned char *bell =
+			memchr(s, '\a', end - s < 256 ? (size_t)(end - s) : 256);
+
+		return bell ? bell + 1 : s + 1;
+	}
+	if (s == end || *s != '[')
+		return s < end && *s >= 0x20 ? s + 1 : s;
+	s++;
+	while (s < end && *s >= 0x20 && *s < 0x40)
+		s++;
+	if (s == end || *s < 0x40 || *s >= 0x7f)
+		return s;
+	*ret_moves = strchr("ABEFHJdf", *s) != NULL;
+	return s + 1;
+}
+
+static int emit(struct cleaner *c, size_t nr, bool more, struct err *e)
+{
+	struct line *l = &c->out;
+	size_t quotes = 0;
+	int r;
+
+	if (!c->rest) /* quote marks of any depth */
+		quotes = strspn(buf_str(&l->text), "> ");
+	if (quotes) {
+		memmove(l->text.data, l->text.data + quotes, l->text.len - quotes + 1);
+		l->text.len -= quotes;
+	}
+	if (l->text.failed)
+		return err_nomem(e, "import");
+	l->nr = nr;
+	l->rest = c->rest;
+	l->more = more;
+	c->rest = more;
+	r = c->emit(c, l, e);
+	buf_reset(&l->text);
+	l->redrawn = false;
+	return r;
+}
+
+/* The next character from @s on. Return: behind it; *ret_ends: the line ends with it. */
+static const unsigned char *special(struct cleaner *c, const unsigned char *s,
+				    const unsigned char *end, bool *blank, bool *ret_ends)
+{
+	struct line *l = &c->out;
+	enum glyph g;
+	size_t n;
+
+	*ret_ends = false;
+	if (*s == '\r') {
+		*ret_ends = true;
+		return s + 1;
+	}
+	if (is_control(s, end)) {
+		bool moves;
+
+		s = skip_control(s, end, &moves);
+		if (!moves)
+			return s;
+		*ret_ends = l->text.len > 0;
+		c->moved = *ret_ends;
+		l->redrawn = l->redrawn || !*ret_ends;
+		return s;
+	}
+	n = *s < 0x80 ? 1 : sequence_len(s, end);
+	g = n > 1	 ? classify(s, n)
+	    : *s == 0xa0 ? GLYPH_BLANK
+			 : /* no-break space in Latin-1 */
+		    *s < 0x20 || *s == 0x7f || (*s > 0x7f && *s < 0xa0) ? GLYPH_NOTHING
+									: GLYPH_TEXT;
+	if (g == GLYPH_TEXT) {
+		if (*blank && l->text.len)
+			buf_putc(&l->text, ' ');
+		if (n) {
+			buf_add(&l->text, s, n);
+		} else { /* Latin-1 */
+			buf_putc(&l->text, (char)(0xc0 | *s >> 6));
+			buf_putc(&l->text, (char)(0x80 | (*s & 0x3f)));
+		}
+	}
+	if (g != GLYPH_NOTHING)
+		*blank = g == GLYPH_BLANK;
+	return s + (n ? n : 1);
+}
+
+/* Copy plain characters, every run of blanks one space. Return: where they end. */
+static const unsigned char *plain(struct buf *out, const unsigned char *s, const unsigned char *end,
+				  bool *blank)
+{
+	char *p = out->data + out->len;
+	const char *begin = out->data;
+
+	for (; s < end; s++) {
+		unsigned char class = byte_classes[*s];
+
+		if (class == BYTE_TEXT) {
+			if (*blank && p > begin)
+				*p++ = ' ';
+			*blank = false;
+			*p++ = (char)*s;
+		} else if (class == BYTE_BLANK) {
+			*blank = true;
+		} else {
+			break;
+		}
+	}
+	*p = '\0';
+	out->len = (size_t)(p - begin);
+	return s;
+}
+
+int cleaner_line(struct cleaner *c, const char *text, size_t len, size_t nr, bool more,
+		 struct err *e)
+{
+	const unsigned char *s = (const unsigned char *)text, *end = s + len;
+	bool blank = false, ends = false;
+	int r = 0;
+
+	while (!more && end > s && end[-1] == '\r')
+		end--;
+	c->out.redrawn = c->moved;
+	c->moved = false;
+	/* each byte gives two at most (Latin-1), and a blank stands before a character */
+	if (buf_reserve(&c->out.text, 2 * len + 2) < 0)
+		return err_nomem(e, "import");
+	while (s < end && r == 0) {
+		s = plain(&c->out.text, s, end, &blank);
+		if (s == end)
+			break;
+		s = special(c, s, end, &blank, &ends);
+		if (!ends)
+			continue;
+		while (s < end && s[-1] == '\r' && *s == '\r')
+			s++;
+		r = emit(c, nr, false, e);
+		nr += c->cr_counts;
+		blank = false;
+		c->out.redrawn = c->moved;
+		c->moved = false;
+	}
+	return r < 0 ? r : emit(c, nr, more, e);
+}
+
+void cleaner_release(struct cleaner *c)
+{
+	buf_release(&c->out.text);
+}

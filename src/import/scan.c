@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <ctype.h>
+#include <string.h>
+
+#include "import/import_ops.h"
+
+void scan_space(const char **p)
+{
+	while (**p == ' ')
+		(*p)++;
+}
+
+bool scan_text(const char **p, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (strncmp(*p, text, n) != 0)
+		return false;
+	*p += n;
+	return true;
+}
+
+const char *scan_find(const char *s, const char *needle)
+{
+	size_t n = strlen(needle);
+
+	for (s = strchr(s, *needle); s; s = strchr(s + 1, *needle))
+		if (strncmp(s, needle, n) == 0)
+			return s;
+	return NULL;
+}
+
+bool scan_number(const char **p, struct scan_number *ret)
+{
+	const char *s = *p;
+	uint64_t mantissa = 0;
+	unsigned int digits = 0, decimals = 0;
+	bool point = false;
+	double scale = 1;
+
+	for (; isdigit((unsigned char)*s) || (*s == '.' && digits && !point); s++) {
+		if (*s == '.') {
+			point = true;
+			continue;
+		}
+		if (++digits > 15)
+			return false;
+		mantissa = mantissa * 10 + (uint64_t)(*s - '0');
+		decimals += point;
+		scale *= point ? 10 : 1;
+	}
+	if (digits == 0 || s[-1] == '.')
+		return false;
+	*ret = (struct scan_number){ (double)mantissa / scale, 0.5 / scale, decimals };
+	*p = s;
+	return true;
+}
+
+bool scan_int(const char **p, unsigned int digits, int64_t *ret)
+{
+	const char *s = *p;
+	bool minus = *s == '-';
+	int64_t v = 0;
+	unsigned int n = 0;
+
+	for (s += minus; isdigit((unsigned char)*s); s++, n++) {
+		if (n == digits)
+			return false;
+		v = v * 10 + (*s - '0');
+	}
+	if (n == 0)
+		return false;
+	*ret = minus ? -v : v;
+	*p = s;
+	return true;
+}
