@@ -4,68 +4,28 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/text.h"
-#include "import/clean.h"
-#include "import/decode.h"
-#include "import/import_ops.h"
 #include "import/label.h"
 #include "import/marks.h"
+#include "import/reader.h"
 
 #define FORMAT(name) &import_ops_##name,
-static const struct import_ops *const formats[] = {
+const struct import_ops *const import_formats[IMPORT_NR_FORMATS] = {
 #include "import/formats.def"
 };
 #undef FORMAT
 
-#define NR_FORMATS ARRAY_SIZE(formats)
-#define PROGRAM_BITS 32 /* the upper half of a line's marks: programs that it may call */
-#define GREEDY_MAX 64	/* lines of others until a format's greed ends */
-#define HELD_MAX 64	/* runs that wait for one that has begun before them */
+#define GREEDY_MAX 64 /* lines of others until a format's greed ends */
+#define HELD_MAX 64   /* runs that wait for one that has begun before them */
 
-_Static_assert(NR_FORMATS <= PROGRAM_BITS, "a format needs two bits in the marks of a line");
-
-/* Lines that are looked at together: a row, the rest of it that a mailer has wrapped. */
-#define AHEAD 4
-
-struct slot {
-	struct line line;
-	uint64_t marks;
-	bool kernel; /* a message of the kernel's */
-	bool taken;  /* was the rest of a row */
-};
-
-struct held {
-	struct import_run run;
-	bool finished;
-};
-
-struct per_format {
-	struct import_feed feed;
-	struct buf command;
-	size_t heading_used;  /* number of the heading that its last run has taken */
-	unsigned int foreign; /* lines in a row that a greedy format did not want */
-};
-
-struct import_reader {
-	struct import_sink *sink;
-	struct per_format f[NR_FORMATS];
-	uint64_t greedy; /* a bit a format */
-	struct buf heading;
-	size_t heading_nr; /* counts headings */
-	struct slot ahead[AHEAD];
-	size_t nr_ahead;
-	struct held **held; /* by number */
-	size_t nr_held, size_held;
-	size_t nr_opened;
-	struct decoder decoder;
-	struct cleaner cleaner;
-};
+_Static_assert(IMPORT_NR_FORMATS <= IMPORT_PROGRAM_BITS, "a format has two bits in a line's marks");
 
 /* ---- marks */
 
@@ -79,10 +39,10 @@ static const char *program(const struct import_ops *ops)
 
 static void make_marks(void)
 {
-	for (size_t i = 0; i < NR_FORMATS; i++) {
-		for (const char *const *s = formats[i]->marks; s && *s; s++)
+	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++) {
+		for (const char *const *s = import_formats[i]->marks; s && *s; s++)
 			marks_add(&marks, *s, 1ULL << i);
-		marks_add(&marks, program(formats[i]), 1ULL << (i + PROGRAM_BITS));
+		marks_add(&marks, program(import_formats[i]), 1ULL << (i + IMPORT_PROGRAM_BITS));
 	}
 	marks_link(&marks);
 }
@@ -93,6 +53,58 @@ int import_bad(struct import_feed *f, const char *reason)
 {
 	f->reason = reason;
 	return -EBADMSG;
+}
+
+int import_badf(struct import_feed *f, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return -ENOMEM;
+	buf_reset(&f->reader->reason);
+	n = buf_puts(&f->reader->reason, text);
+	free(text);
+	return n < 0 ? n : import_bad(f, buf_str(&f->reader->reason));
+}
+
+void import_remark(struct import_feed *f, size_t line, const char *fmt, ...)
+{
+	struct buf *out = &f->reader->remarks;
+	va_list ap;
+	char *text;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		out->failed = true;
+		return;
+	}
+	buf_printf(out, "%zu", line);
+	buf_putc(out, '\0');
+	buf_add(out, text, (size_t)n + 1);
+	free(text);
+}
+
+int reader_remarks(struct import_reader *r, struct err *e)
+{
+	const char *s = buf_str(&r->remarks), *end = s + r->remarks.len;
+	int failed = r->remarks.failed ? err_nomem(e, "import") : 0;
+
+	while (s < end && failed == 0) {
+		const char *text = s + strlen(s) + 1;
+
+		failed = r->sink->remark(r->sink, strtoul(s, NULL, 10), text, e);
+		s = text + strlen(text) + 1;
+	}
+	buf_reset(&r->remarks);
+	return failed;
 }
 
 struct import_run *import_run_open(const struct import_feed *f)
@@ -155,13 +167,12 @@ int import_open_run(struct import_feed *f, size_t nr)
 
 static void close_oldest(struct import_reader *r)
 {
-	for (size_t i = 0; i < NR_FORMATS; i++)
+	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++)
 		if (r->f[i].feed.run == &r->held[0]->run)
 			import_close_run(&r->f[i].feed);
 }
 
-/* Hand over the runs that are finished, as long as none before them is open. */
-static int deliver(struct import_reader *r, struct err *e)
+int reader_deliver(struct import_reader *r, struct err *e)
 {
 	int failed = 0;
 
@@ -188,7 +199,7 @@ static void take_text(struct import_reader *r, const struct slot *s)
 	size_t len = s->line.text.len;
 	bool called = false;
 
-	for (size_t i = 0; i < NR_FORMATS; i++) {
+	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++) {
 		struct import_feed *f = &r->f[i].feed;
 		const char *call = NULL;
 
@@ -196,8 +207,8 @@ static void take_text(struct import_reader *r, const struct slot *s)
 		f->text_since = true;
 		if (!f->text_line && !s->kernel)
 			f->text_line = s->line.nr;
-		if (s->marks >> (i + PROGRAM_BITS) & 1)
-			call = label_find_call(line, program(formats[i]));
+		if (s->marks >> (i + IMPORT_PROGRAM_BITS) & 1)
+			call = label_find_call(line, program(import_formats[i]));
 		if (!call)
 			continue;
 		called = true;
@@ -211,12 +222,31 @@ static void take_text(struct import_reader *r, const struct slot *s)
 
 /* ---- rows */
 
-static int say_skip(struct import_reader *r, size_t line, const struct import_feed *f,
-		    struct err *e)
+void reader_label(struct import_reader *r, struct import_feed *f)
 {
+	struct per_format *p = (struct per_format *)f;
+
+	f->command = buf_str(&p->command);
+	f->heading = p->heading_used == r->heading_nr ? "" : buf_str(&r->heading);
+}
+
+int reader_settle(struct import_reader *r, struct import_feed *f, size_t runs, size_t line,
+		  int took, struct err *e)
+{
+	struct per_format *p = (struct per_format *)f;
 	const struct import_skip skip = { line, f->ops->name, f->reason };
 
-	return r->sink->skip(r->sink, &skip, e);
+	if (r->nr_opened > runs) {
+		buf_reset(&p->command);
+		p->heading_used = r->heading_nr;
+	}
+	if (took == -EBADMSG)
+		took = r->sink->skip(r->sink, &skip, e);
+	else if (took < 0)
+		took = err_nomem(e, "import");
+	if (took >= 0 && r->remarks.len)
+		took = reader_remarks(r, e);
+	return took < 0 ? took : 0;
 }
 
 static struct import_line view(const struct line *l)
@@ -300,23 +330,16 @@ static int read_row(struct import_reader *r, struct import_feed *f, size_t *ret_
 
 static int take_row(struct import_reader *r, size_t i, struct err *e)
 {
-	struct per_format *p = &r->f[i];
-	struct import_feed *f = &p->feed;
+	struct import_feed *f = &r->f[i].feed;
 	struct slot *cur = &r->ahead[0], *rest = NULL;
 	size_t runs = r->nr_opened, used, last_line = cur->line.nr;
-	int took;
+	int took, failed;
 
-	f->command = buf_str(&p->command);
-	f->heading = p->heading_used == r->heading_nr ? "" : buf_str(&r->heading);
+	reader_label(r, f);
 	took = read_row(r, f, &used);
-	if (r->nr_opened > runs) {
-		buf_reset(&p->command);
-		p->heading_used = r->heading_nr;
-	}
-	if (took == -EBADMSG)
-		return say_skip(r, cur->line.nr, f, e);
-	if (took < 0)
-		return err_nomem(e, "import");
+	failed = reader_settle(r, f, runs, cur->line.nr, took, e);
+	if (failed < 0 || took < 0)
+		return failed;
 	for (rest = cur; used > 0; used--) {
 		rest = following(r, (size_t)(rest - r->ahead));
 		rest->taken = true;
@@ -348,22 +371,22 @@ static void mind_greed(struct import_reader *r, size_t i, enum import_kind kind)
 		r->greedy &= ~(1ULL << i);
 }
 
-/* Ask the formats. *ret: the format of which it is a row, or NR_FORMATS. Return: whether somebody
- * knows the line. */
+/* Ask the formats. *ret: the format of which it is a row, or IMPORT_NR_FORMATS. Return: whether
+ * somebody knows the line. */
 static bool ask(struct import_reader *r, const struct slot *s, size_t *ret)
 {
 	struct import_line l = view(&s->line);
 	bool known = false;
 
-	*ret = NR_FORMATS;
-	for (uint64_t left = (s->marks | r->greedy) & ((1ULL << NR_FORMATS) - 1); left;
+	*ret = IMPORT_NR_FORMATS;
+	for (uint64_t left = (s->marks | r->greedy) & ((1ULL << IMPORT_NR_FORMATS) - 1); left;
 	     left &= left - 1) {
 		size_t i = (size_t)__builtin_ctzll(left);
-		enum import_kind kind = formats[i]->sniff(&r->f[i].feed, &l);
+		enum import_kind kind = import_formats[i]->sniff(&r->f[i].feed, &l);
 
 		known = known || kind != IMPORT_FOREIGN;
-		if (kind == IMPORT_CHATTER && formats[i]->chatter)
-			formats[i]->chatter(&r->f[i].feed, &l);
+		if (kind == IMPORT_CHATTER && import_formats[i]->chatter)
+			import_formats[i]->chatter(&r->f[i].feed, &l);
 		mind_greed(r, i, kind);
 		if (kind == IMPORT_ROW) {
 			*ret = i;
@@ -380,7 +403,7 @@ static int take_line(struct import_reader *r, struct err *e)
 	size_t i;
 	int failed;
 
-	for (i = 0; i < NR_FORMATS && s->line.redrawn; i++)
+	for (i = 0; i < IMPORT_NR_FORMATS && s->line.redrawn; i++)
 		r->f[i].feed.redrawn = true;
 	if (label_is_cut(text))
 		return r->sink->remark(r->sink, s->line.nr, "text was left out here", e);
@@ -390,12 +413,12 @@ static int take_line(struct import_reader *r, struct err *e)
 		take_text(r, s);
 		return 0;
 	}
-	if (i == NR_FORMATS)
-		return 0;
+	if (i == IMPORT_NR_FORMATS)
+		return r->remarks.len ? reader_remarks(r, e) : 0;
 	failed = take_row(r, i, e);
 	if (failed == 0) /* row() may have changed its mind about what it wants */
 		mind_greed(r, i, IMPORT_ROW);
-	return failed < 0 ? failed : deliver(r, e);
+	return failed < 0 ? failed : reader_deliver(r, e);
 }
 
 /* The first line of those ahead is done with. */
@@ -404,8 +427,8 @@ static int advance(struct import_reader *r, struct err *e)
 	struct slot first = r->ahead[0];
 	int failed = first.taken ? 0 : take_line(r, e);
 
-	memmove(r->ahead, r->ahead + 1, (AHEAD - 1) * sizeof(*r->ahead));
-	r->ahead[AHEAD - 1] = first;
+	memmove(r->ahead, r->ahead + 1, (IMPORT_AHEAD - 1) * sizeof(*r->ahead));
+	r->ahead[IMPORT_AHEAD - 1] = first;
 	r->nr_ahead--;
 	return failed;
 }
@@ -416,7 +439,7 @@ static int push(struct import_reader *r, const char *s, size_t len, const struct
 		struct err *e)
 {
 	struct slot *slot;
-	int failed = r->nr_ahead == AHEAD ? advance(r, e) : 0;
+	int failed = r->nr_ahead == IMPORT_AHEAD ? advance(r, e) : 0;
 
 	if (failed < 0)
 		return failed;
@@ -433,19 +456,33 @@ static int push(struct import_reader *r, const char *s, size_t len, const struct
 	return 0;
 }
 
-/* A line; where the kernel has written into the middle of a row, the row's part and the kernel's
- * are two. */
-static int take_clean(struct cleaner *c, const struct line *l, struct err *e)
+/* Where the kernel has written into the middle of a row, the row's part and the kernel's are two
+ * lines. */
+int reader_text(struct import_reader *r, const char *s, size_t len, const struct line *l,
+		struct err *e)
 {
-	struct import_reader *r = c->arg;
-	const char *s = buf_str(&l->text), *kernel = strchr(s, '[') ? label_find_kernel(s) : NULL;
+	const char *kernel = memchr(s, '[', len) ? label_find_kernel(s) : NULL;
 	size_t head = kernel ? (size_t)(kernel - s) : 0;
 	int failed;
 
-	if (!head || !(marks_find(&marks, s, head) & ((1ULL << NR_FORMATS) - 1)))
-		return push(r, s, l->text.len, l, e);
+	if (!head || !(marks_find(&marks, s, head) & ((1ULL << IMPORT_NR_FORMATS) - 1)))
+		return push(r, s, len, l, e);
 	failed = push(r, s, s[head - 1] == ' ' ? head - 1 : head, l, e);
-	return failed < 0 ? failed : push(r, kernel, l->text.len - head, l, e);
+	return failed < 0 ? failed : push(r, kernel, len - head, l, e);
+}
+
+int reader_flush(struct import_reader *r, struct err *e)
+{
+	int failed = 0;
+
+	while (failed == 0 && r->nr_ahead)
+		failed = advance(r, e);
+	return failed;
+}
+
+static int take_clean(struct cleaner *c, const struct line *l, struct err *e)
+{
+	return document_line(c->arg, l, e);
 }
 
 static int take_raw(struct decoder *d, const char *s, size_t len, size_t nr, bool more,
@@ -469,12 +506,12 @@ int import_new(struct import_reader **ret, struct import_sink *sink, struct err 
 	r->sink = sink;
 	r->decoder = (struct decoder){ .emit = take_raw, .arg = r };
 	r->cleaner = (struct cleaner){ .emit = take_clean, .arg = r };
-	for (size_t i = 0; i < NR_FORMATS; i++) {
+	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++) {
 		r->f[i].feed.reader = r;
-		r->f[i].feed.ops = formats[i];
-		if (formats[i]->state_size)
-			r->f[i].feed.state = calloc(1, formats[i]->state_size);
-		if (formats[i]->state_size && !r->f[i].feed.state) {
+		r->f[i].feed.ops = import_formats[i];
+		if (import_formats[i]->state_size)
+			r->f[i].feed.state = calloc(1, import_formats[i]->state_size);
+		if (import_formats[i]->state_size && !r->f[i].feed.state) {
 			import_freep(&r);
 			return err_nomem(e, "import");
 		}
@@ -492,11 +529,13 @@ int import_end(struct import_reader *r, struct err *e)
 {
 	int failed = decoder_end(&r->decoder, e);
 
-	while (failed == 0 && r->nr_ahead)
-		failed = advance(r, e);
-	for (size_t i = 0; i < NR_FORMATS; i++)
+	if (failed == 0)
+		failed = document_end(r, e);
+	if (failed == 0)
+		failed = reader_flush(r, e);
+	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++)
 		import_close_run(&r->f[i].feed);
-	return failed < 0 ? failed : deliver(r, e);
+	return failed < 0 ? failed : reader_deliver(r, e);
 }
 
 size_t import_lines(const struct import_reader *reader)
@@ -510,128 +549,21 @@ void import_freep(struct import_reader **reader)
 
 	if (!r)
 		return;
-	for (size_t i = 0; i < NR_FORMATS; i++) {
+	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++) {
 		free(r->f[i].feed.state);
 		buf_release(&r->f[i].command);
 	}
-	for (size_t i = 0; i < AHEAD; i++)
+	for (size_t i = 0; i < IMPORT_AHEAD; i++)
 		buf_release(&r->ahead[i].line.text);
 	for (size_t i = 0; i < r->nr_held; i++)
 		held_free(r->held[i]);
 	free(r->held);
 	buf_release(&r->heading);
+	buf_release(&r->reason);
+	buf_release(&r->remarks);
+	document_release(&r->doc);
 	decoder_release(&r->decoder);
 	cleaner_release(&r->cleaner);
 	free(r);
 	*reader = NULL;
-}
-
-/* ---- a whole text */
-
-struct collector {
-	struct import_sink sink;
-	struct import_doc *doc;
-};
-
-static int collect_run(struct import_sink *sink, struct import_run *run, struct err *e)
-{
-	struct import_doc *doc = ((struct collector *)sink)->doc;
-
-	if (doc->nr_runs == doc->size) {
-		size_t size = doc->size ? doc->size * 2 : 4;
-		struct import_run *p = reallocarray(doc->runs, size, sizeof(*p));
-
-		if (!p)
-			return err_nomem(e, "import");
-		doc->runs = p;
-		doc->size = size;
-	}
-	doc->runs[doc->nr_runs++] = *run;
-	*run = (struct import_run){};
-	return 0;
-}
-
-static int collect_skip(struct import_sink *sink, const struct import_skip *skip, struct err *e)
-{
-	struct import_doc *doc = ((struct collector *)sink)->doc;
-
-	if (!doc->skipped)
-		doc->skipped = calloc(IMPORT_SKIPS_KEPT, sizeof(*doc->skipped));
-	if (!doc->skipped)
-		return err_nomem(e, "import");
-	if (doc->nr_skipped < IMPORT_SKIPS_KEPT)
-		doc->skipped[doc->nr_skipped] = *skip;
-	doc->nr_skipped++;
-	return 0;
-}
-
-static int collect_remark(struct import_sink *sink, size_t line, const char *text, struct err *e)
-{
-	struct import_doc *doc = ((struct collector *)sink)->doc;
-	char *copy;
-
-	if (!doc->remarks)
-		doc->remarks = calloc(IMPORT_SKIPS_KEPT, sizeof(*doc->remarks));
-	if (!doc->remarks)
-		return err_nomem(e, "import");
-	if (doc->nr_remarks++ >= IMPORT_SKIPS_KEPT)
-		return 0;
-	copy = strdup(text);
-	doc->remarks[doc->nr_remarks - 1] = (struct import_note){ line, copy };
-	return copy ? 0 : err_nomem(e, "import");
-}
-
-int import_text(const char *text, size_t len, struct import_doc *ret, struct err *e)
-{
-	_cleanup_(import_release) struct import_doc doc = {};
-	_cleanup_(import_freep) struct import_reader *reader = NULL;
-	struct collector c = { { collect_run, collect_skip, collect_remark }, &doc };
-	int r = import_new(&reader, &c.sink, e);
-
-	if (r == 0 && len)
-		r = import_add(reader, text, len, e);
-	if (r == 0)
-		r = import_end(reader, e);
-	if (r < 0)
-		return r;
-	*ret = doc;
-	doc = (struct import_doc){};
-	return 0;
-}
-
-void import_release(struct import_doc *doc)
-{
-	for (size_t i = 0; i < doc->nr_runs; i++)
-		import_run_release(&doc->runs[i]);
-	for (size_t i = 0; i < doc->nr_remarks && i < IMPORT_SKIPS_KEPT; i++)
-		free(doc->remarks[i].text);
-	free(doc->runs);
-	free(doc->skipped);
-	free(doc->remarks);
-	*doc = (struct import_doc){};
-}
-
-int import_pick(const char *arg, char **ret_path, unsigned int *ret_nr, struct err *e)
-{
-	const char *hash = strrchr(arg, '#');
-	size_t len = strlen(arg);
-	uint64_t nr = 0;
-	char *path;
-
-	if (hash && hash[1] && strspn(hash + 1, "0123456789") == strlen(hash + 1)) {
-		len = (size_t)(hash - arg);
-		if (text_u64(hash + 1, &nr) < 0 || nr == 0 || nr > UINT32_MAX)
-			return err_set(
-				e, -EINVAL,
-				"\"%s\": the run after # is numbered from 1, as in mail.txt#2",
-				arg);
-	}
-	if (len == 0)
-		return err_set(e, -EINVAL, "\"%s\": the name of a file is missing", arg);
-	path = strndup(arg, len);
-	if (!path)
-		return err_nomem(e, "import");
-	*ret_path = path;
-	*ret_nr = (unsigned int)nr;
-	return 0;
 }

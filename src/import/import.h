@@ -135,7 +135,7 @@ const struct import_hist *import_hist_find(const struct import_run *run, const c
 struct import_skip {
 	size_t line;
 	const char *tool;
-	const char *reason; /* static text */
+	const char *reason; /* only valid in the sink's call; import_doc has copies */
 };
 
 #define IMPORT_SKIPS_KEPT 32

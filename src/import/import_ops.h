@@ -57,7 +57,7 @@ struct import_feed {
 	 */
 	bool greedy;
 	const char *command, *heading; /* labels for the next run; "" when none */
-	const char *reason;	       /* set by row() with -EBADMSG; static */
+	const char *reason;	       /* set by row() with -EBADMSG */
 };
 
 struct import_ops {
@@ -119,8 +119,14 @@ int import_open_run(struct import_feed *f, size_t nr);
 struct import_run *import_run_open(const struct import_feed *f);
 /* The test is over: the next row must open another run.  No-op when none is open. */
 void import_close_run(struct import_feed *f);
-/* Say why a row cannot be read. */
+/* Say why a row cannot be read; returns -EBADMSG.  @reason: static text. */
 int import_bad(struct import_feed *f, const char *reason);
+/* The same in words that depend on the row. */
+int import_badf(struct import_feed *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Something about the text that is not about a row or a run: the tool's own error message, a part
+ * that is not read.  From row(), json_item(), json_doc() and chatter(). */
+void import_remark(struct import_feed *f, size_t line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* The strings of @fig are copied.  Replaces a figure of the same metric and labels.  Return: 0
  * (also beyond IMPORT_FIGURES_MAX, which is noted); -ENOMEM. */

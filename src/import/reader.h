@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef IMPORT_READER_H
+#define IMPORT_READER_H
+
+/*
+ * Between the parts of the reader: the text's bytes go through decode.c (lines), clean.c (cleaned
+ * lines), documents.c (JSON out of them) and import.c (what the formats make of the rest).
+ */
+
+#include "base/buf.h"
+#include "import/clean.h"
+#include "import/decode.h"
+#include "import/import_ops.h"
+#include "import/json_parser.h"
+
+enum {
+#define FORMAT(name) IMPORT_FORMAT_##name,
+#include "import/formats.def"
+#undef FORMAT
+	IMPORT_NR_FORMATS
+};
+
+#define IMPORT_PROGRAM_BITS 32 /* the upper half of a line's marks: programs that it may call */
+
+extern const struct import_ops *const import_formats[IMPORT_NR_FORMATS];
+
+/* Lines that are looked at together: a row, the rest of it that a mailer has wrapped. */
+#define IMPORT_AHEAD 4
+
+struct slot {
+	struct line line;
+	uint64_t marks;
+	bool kernel; /* a message of the kernel's */
+	bool taken;  /* was the rest of a row */
+};
+
+struct held {
+	struct import_run run;
+	bool finished;
+};
+
+struct per_format {
+	struct import_feed feed;
+	struct buf command;
+	size_t heading_used;  /* number of the heading that its last run has taken */
+	unsigned int foreign; /* lines in a row that a greedy format did not want */
+};
+
+/* The document of JSON that is being read. */
+struct document {
+	struct json_parser parser;
+	bool open;
+	const struct import_ops *ops; /* whose it is; NULL: not known */
+	struct import_feed *feed;     /* of @ops */
+	size_t line, last_line;
+	struct buf prefix;	/* what stands before it on each line: "JD> " */
+	unsigned int odd_lines; /* in a row: others between its own, or of one string */
+};
+
+struct import_reader {
+	struct import_sink *sink;
+	struct per_format f[IMPORT_NR_FORMATS];
+	uint64_t greedy; /* a bit a format */
+	struct buf heading;
+	size_t heading_nr; /* counts headings */
+	struct slot ahead[IMPORT_AHEAD];
+	size_t nr_ahead;
+	struct held **held; /* by number */
+	size_t nr_held, size_held;
+	size_t nr_opened;
+	struct decoder decoder;
+	struct cleaner cleaner;
+	struct document doc;
+	struct buf reason; /* of import_badf() */
+	struct buf
+		remarks; /* of import_remark() until they are handed over: number, NUL, text, NUL */
+};
+
+/* A cleaned line that is no JSON. */
+int reader_text(struct import_reader *r, const char *s, size_t len, const struct line *l,
+		struct err *e);
+/* The lines ahead are done with. */
+int reader_flush(struct import_reader *r, struct err *e);
+/* Hand over the runs that are finished, as long as none before them is open. */
+int reader_deliver(struct import_reader *r, struct err *e);
+/* Hand over what formats have remarked. */
+int reader_remarks(struct import_reader *r, struct err *e);
+/* Labels for the next run of format @f. */
+void reader_label(struct import_reader *r, struct import_feed *f);
+/* What @f has called took (0, 1, -EBADMSG, -ENOMEM) since there were @runs: labels that were used
+ * are gone; skips are said.  Return: 0 or negative errno with @e. */
+int reader_settle(struct import_reader *r, struct import_feed *f, size_t runs, size_t line,
+		  int took, struct err *e);
+
+/* A cleaned line: text, JSON, or both. */
+int document_line(struct import_reader *r, const struct line *l, struct err *e);
+/* The text has ended. */
+int document_end(struct import_reader *r, struct err *e);
+void document_release(struct document *d);
+
+#endif
