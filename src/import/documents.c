@@ -40,6 +40,13 @@ static void recognise(struct import_reader *r)
 	}
 }
 
+static void tell(const struct document *d, size_t nr)
+{
+	d->feed->document = d->parser.top;
+	d->feed->document_line = d->line;
+	d->feed->document_last_line = nr;
+}
+
 static void count_row(struct document *d, size_t nr)
 {
 	if (!d->feed->run)
@@ -56,6 +63,7 @@ static int hand_item(struct import_reader *r, const char *key, const struct json
 	int took;
 
 	reader_label(r, d->feed);
+	tell(d, nr);
 	took = d->ops->json_item(d->feed, key, item, nr);
 	if (took == 0)
 		count_row(d, nr);
@@ -121,6 +129,7 @@ static int close_document(struct import_reader *r, size_t nr, const char *why, s
 		return failed;
 	runs = r->nr_opened;
 	reader_label(r, d->feed);
+	tell(d, nr);
 	took = d->ops->json_doc(d->feed, d->parser.top, d->line, why != NULL);
 	if (took == 0 && d->feed->run)
 		d->feed->run->last_line = nr;

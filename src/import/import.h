@@ -87,7 +87,7 @@ struct import_note {
 	char *text;
 };
 
-#define IMPORT_POINTS_MAX (1U << 20) /* of one series, bars of one histogram, rows of one run */
+#define IMPORT_POINTS_MAX (1U << 18) /* of one series, bars of one histogram, rows of one run */
 #define IMPORT_FIGURES_MAX 65536U    /* and as many series and histograms */
 #define IMPORT_NOTES_MAX 64U
 
@@ -189,10 +189,11 @@ void import_release(struct import_doc *doc);
  */
 int import_pick(const char *arg, char **ret_path, unsigned int *ret_nr, struct err *e);
 
-/* iperf3: TCP tables of client and server, 3.0 ("Bandwidth") to 3.2x ("Bitrate"). */
+/* iperf3: tables of client and server, 3.0 ("Bandwidth") to 3.2x ("Bitrate"), and its JSON. */
 
 enum iperf3_kind {
 	IPERF3_INTERVAL,
+	IPERF3_ODD,	/* longer than the others: no sample among them; weighed by its length */
 	IPERF3_TAIL,	/* much shorter than the others: what was left at the end; never averaged */
 	IPERF3_SUMMARY, /* spans the whole test, but neither "sender" nor "receiver" is left on it
 			 */
@@ -221,14 +222,24 @@ struct iperf3_row {
 	uint64_t start_ns, end_ns;
 	double bytes;
 	double bps;
-	double bps_half;   /* half of the last printed digit of @bps */
+	double bps_half; /* half of the last printed digit of @bps */
+	double bytes_half;
 	int64_t retr;	   /* -1: not printed */
 	double cwnd_bytes; /* -1: not printed */
+	double jitter_s;   /* UDP's receiver; -1: not printed */
+	int64_t lost;	   /* -1: not printed */
+	int64_t packets;   /* UDP; -1: not printed */
 };
 
 struct iperf3_run {
 	struct iperf3_row *rows;
 	size_t nr, size;
+	bool udp;
+	bool json;
+	bool reverse;	   /* said before the rows: the far end sends */
+	bool server;	   /* said before the rows: this is the server's output */
+	size_t dropped;	   /* rows beyond IMPORT_POINTS_MAX */
+	size_t duplicates; /* rows that stood there twice and are kept once */
 	/* while reading */
 	struct {
 		size_t intervals, summaries;
@@ -244,12 +255,12 @@ struct iperf3_series {
 	size_t nr;
 	double seconds; /* of all @nr */
 	bool has_retr;
-	size_t streams;	      /* distinct ones */
-	bool added_up;	      /* several streams without [SUM] rows: added per interval */
-	bool streams_differ;  /* ... which failed: they do not share their intervals; nr == 0 */
-	size_t omitted, tail; /* rows left out of it */
-	size_t gaps;	      /* places where the time jumps: rows are missing */
-	double half_ratio;    /* largest bps_half/bps */
+	size_t streams;	     /* distinct ones */
+	bool added_up;	     /* several streams without [SUM] rows: added per interval */
+	bool streams_differ; /* ... which failed: they do not share their intervals; nr == 0 */
+	size_t omitted, tail, odd; /* rows left out of it */
+	size_t gaps;		   /* places where the time jumps: rows are missing */
+	double half_ratio;	   /* largest bps_half/bps */
 	double half_bps; /* mean of bps_half: how far rounding may have moved the mean of @bps */
 	double sender_bps, receiver_bps; /* of the summary; -1: not there */
 	int64_t sender_retr;		 /* -1: not there */
@@ -274,12 +285,27 @@ struct cyclictest_thread {
 	int64_t min, act, avg, max; /* [us], or [ns] when the run says so */
 };
 
+#define CYCLICTEST_COLUMNS 4096 /* of a histogram: more CPUs than any machine has */
+
+/* What the lines around a histogram say of one of its columns; -1: not said. */
+struct cyclictest_column {
+	int64_t total, min, avg, max, overflow;
+	uint64_t rows; /* what its rows add up to */
+};
+
 struct cyclictest_run {
 	struct cyclictest_thread *threads; /* ascending t */
 	size_t nr, size;
 	bool ns; /* the command line before it has -N: figures are ns */
 	bool has_command;
 	bool looks_ns; /* no command line, and the figures can hardly be us */
+	bool json;
+	/* while reading; figures and threads are made of it */
+	struct cyclictest_column *columns;
+	size_t nr_columns; /* of the rows */
+	size_t nr_said;	   /* of the line "# Min Latencies:": one less with -H */
+	size_t hist_line, verbose_rows;
+	bool sum_differs; /* the last column is not the sum of the others */
 };
 
 const struct cyclictest_run *import_cyclictest(const struct import_run *run);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "import/import_ops.h"
+#include "import/cyclictest.h"
 
 /*
  * T: 0 ( 1288) P:98 I:250 C: 960000 Min:      8 Act:    9 Avg:    8 Max:      33
@@ -67,21 +68,30 @@ static const char *find_row(const char *line)
 	return NULL;
 }
 
-/* -h: "# Histogram", "# Max Latencies: 00033", "000005 000123 000099". */
-static bool is_histogram(const char *line)
+/* "T: 0 Spike: 116: TS: 12400790347" (--spike). */
+static bool is_spike(const char *line)
 {
-	size_t columns = 0;
+	const char *s = scan_find(line, "Spike:");
 
-	if (scan_find(line, "# Histogram") || scan_find(line, "# Max Latencies: "))
-		return true;
-	if (*line != '0')
-		return false;
-	for (; *line; columns++) {
-		if (strspn(line, "0123456789") != 6 || (line[6] && line[6] != ' '))
+	return s && s - line >= 5 && strstr(s, ": TS:");
+}
+
+/* -v: "0: 1: 22", thread, cycle and latency, and the same with a fourth number (--smi). */
+static bool scan_sample(const char *p, int64_t ret[3])
+{
+	for (int i = 0; i < 3; i++) {
+		scan_space(&p);
+		if (!scan_int(&p, DIGITS_CYCLES, &ret[i]) || (i < 2 && !scan_text(&p, ":")))
 			return false;
-		line += line[6] ? 7 : 6;
 	}
-	return columns >= 2;
+	if (scan_text(&p, ":")) {
+		int64_t smi;
+
+		scan_space(&p);
+		if (!scan_int(&p, DIGITS_CYCLES, &smi))
+			return false;
+	}
+	return !*p;
 }
 
 static enum import_kind cyclictest_sniff(const struct import_feed *f, const struct import_line *l)
@@ -91,8 +101,16 @@ static enum import_kind cyclictest_sniff(const struct import_feed *f, const stru
 					       "Max CPUs = ", "Online CPUs = ",
 					       "WARN: ",      "INFO: " };
 
-	if (find_row(line) || is_histogram(line))
+	int64_t sample[3];
+
+	if (find_row(line) || cyclictest_is_hist(f, line))
 		return IMPORT_ROW;
+	if (f->mode & CYCLICTEST_VERBOSE && scan_sample(line, sample))
+		return IMPORT_ROW;
+	if (is_spike(line) || strncmp(line, "spikes = ", 9) == 0)
+		return IMPORT_CHATTER;
+	if (strncmp(line, "Thread ", 7) == 0 && strstr(line, " Interval: "))
+		return IMPORT_CHATTER;
 	for (size_t i = 0; i < ARRAY_SIZE(chatter); i++) {
 		const char *s = strstr(line, chatter[i]);
 
@@ -107,6 +125,12 @@ static void cyclictest_chatter(struct import_feed *f, const struct import_line *
 {
 	if (strstr(l->s, "policy:"))
 		f->redrawn = true;
+	if (strncmp(l->s, "Thread ", 7) != 0)
+		return;
+	if (strstr(l->s, " 0 Interval: ")) /* a new -v */
+		import_close_run(f);
+	f->mode = CYCLICTEST_VERBOSE;
+	f->greedy = true;
 }
 
 /*
@@ -142,9 +166,6 @@ static int read_row(struct import_feed *f, const char *line, const char *next,
 	const char *s = find_row(line);
 	bool ended;
 
-	if (!s)
-		return import_bad(f, "histogram output (-h): histograms are not read yet, only T: "
-				     "lines are");
 	if (read_fields(s, ret, &ended) == ARRAY_SIZE(fields))
 		return 0;
 	if (!ended || !*next || find_row(next))
@@ -186,7 +207,7 @@ static bool is_redraw(const struct import_feed *f, const struct cyclictest_threa
 	return now->tid == old->tid || (old->tid == 0 && old->cycles == 0);
 }
 
-static int add_thread(struct cyclictest_run *run, const struct cyclictest_thread *t)
+int cyclictest_add_thread(struct cyclictest_run *run, const struct cyclictest_thread *t)
 {
 	if (run->nr == run->size) {
 		size_t size = run->size ? run->size * 2 : 2;
@@ -199,21 +220,6 @@ static int add_thread(struct cyclictest_run *run, const struct cyclictest_thread
 	}
 	run->threads[run->nr++] = *t;
 	return 0;
-}
-
-/* Whether the command line has -N, alone or in a bundle such as -mNq, or --nsecs. */
-static bool asks_ns(const char *command)
-{
-	const char *s = strstr(command, "cyclictest ");
-
-	for (s = s ? scan_find(s, " -") : NULL; s; s = scan_find(s, " -")) {
-		s += 2;
-		if (strncmp(s, "-nsecs", 6) == 0)
-			return true;
-		if (s[strcspn(s, "N0123456789- ")] == 'N')
-			return true;
-	}
-	return false;
 }
 
 /* The run that @t belongs to is open afterwards; *ret_old is the state that it replaces. */
@@ -235,19 +241,48 @@ static int place(struct import_feed *f, const struct cyclictest_thread *t,
 	r = import_open_run(f, t->line);
 	if (r < 0)
 		return r;
-	run = import_run_open(f)->data;
-	run->ns = asks_ns(f->command);
-	run->has_command = *f->command != '\0';
+	cyclictest_take_command(f->run->data, f->command);
+	f->mode = 0;
+	f->greedy = false;
 	return 0;
+}
+
+/* -v: one sample. */
+static int sample_row(struct import_feed *f, const struct import_line *l)
+{
+	struct import_point p = { .line = l->nr };
+	struct cyclictest_run *run;
+	int64_t v[3];
+	char labels[32];
+	int r = 0;
+
+	scan_sample(l->s, v);
+	if (v[0] < 0 || v[0] > 99999 || v[1] < 0)
+		return import_bad(f, "a sample of a thread or a cycle that cannot be");
+	if (v[2] < 0)
+		return import_bad(f, "a negative latency: the clock was set");
+	if (!f->run)
+		r = import_open_run(f, l->nr);
+	if (r < 0)
+		return r;
+	run = f->run->data;
+	if (run->verbose_rows++ == 0)
+		cyclictest_take_command(run, f->command);
+	snprintf(labels, sizeof(labels), "thread=%d", (int)v[0]);
+	p.t_ns = v[1]; /* the cycle, until finish() knows the interval */
+	p.v = (double)v[2];
+	return import_point_add(f->run, "latency", "ns", labels, &p);
 }
 
 static int cyclictest_row(struct import_feed *f, const struct import_line *l,
 			  const struct import_line *next)
 {
 	struct cyclictest_thread t = {}, *old;
-	int took = read_row(f, l->s, next->s, &t);
-	int r;
+	int took, r;
 
+	if (!find_row(l->s))
+		return cyclictest_is_hist(f, l->s) ? cyclictest_hist_row(f, l) : sample_row(f, l);
+	took = read_row(f, l->s, next->s, &t);
 	if (took < 0)
 		return took;
 	if (t.t < 0 || t.tid < 0 || t.prio < 0 || t.interval_us < 0 || t.cycles < 0)
@@ -262,30 +297,8 @@ static int cyclictest_row(struct import_feed *f, const struct import_line *l,
 	if (old)
 		*old = t;
 	else
-		r = add_thread(import_run_open(f)->data, &t);
+		r = cyclictest_add_thread(import_run_open(f)->data, &t);
 	return r < 0 ? r : took;
-}
-
-/*
- * As us, a smallest latency above the interval says that every single wake-up came later than the
- * next one was due; an average above 1 s or a maximum above 60 s is no machine's that anybody
- * measures.  As ns all three are ordinary.
- */
-static bool is_hardly_us(const struct cyclictest_thread *t)
-{
-	if (t->cycles == 0)
-		return false;
-	return (t->interval_us > 0 && t->min > t->interval_us) || t->avg > 1000000 ||
-	       t->max > 60000000;
-}
-
-static int cyclictest_finish(struct import_run *run)
-{
-	struct cyclictest_run *data = run->data;
-
-	for (size_t i = 0; i < data->nr && !data->has_command; i++)
-		data->looks_ns = data->looks_ns || is_hardly_us(&data->threads[i]);
-	return 0;
 }
 
 static void cyclictest_release(void *data)
@@ -293,14 +306,16 @@ static void cyclictest_release(void *data)
 	struct cyclictest_run *run = data;
 
 	free(run->threads);
-	run->threads = NULL;
-	run->nr = run->size = 0;
+	free(run->columns);
+	*run = (struct cyclictest_run){};
 }
 
-static const char *const cyclictest_marks[] = { "T:",	   "# Histogram", "# Max Latencies: ",
-						"policy:", "dma_latency", "CPUs = ",
-						"WARN: ",  "INFO: ",	  "00",
-						NULL };
+static const char *const cyclictest_marks[] = {
+	"T:",	     "Spike:",		"# Histogram", "# Total:",   "# Min Latencies:",
+	"# Max Lat", "# Avg Latencies", "# Thread ",   "policy:",    "dma_latency",
+	"CPUs = ",   "WARN: ",		"INFO: ",      "Interval: ", "spikes = ",
+	"00000",     "# SMIs:",		NULL
+};
 
 const struct import_ops import_ops_cyclictest = {
 	.name = "cyclictest",
@@ -309,6 +324,8 @@ const struct import_ops import_ops_cyclictest = {
 	.sniff = cyclictest_sniff,
 	.chatter = cyclictest_chatter,
 	.row = cyclictest_row,
+	.json_sniff = cyclictest_json_sniff,
+	.json_doc = cyclictest_json_doc,
 	.finish = cyclictest_finish,
 	.release = cyclictest_release,
 };

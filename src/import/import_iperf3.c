@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "import/import_ops.h"
+#include "import/iperf3.h"
 
 /*
  * [ ID] Interval           Transfer     Bitrate         Retr  Cwnd
@@ -24,6 +24,10 @@ enum {
 	MODE_EMBEDDED = 2, /* inside --get-server-output: the same test again */
 	MODE_NEW = 4,	   /* the next row starts a run */
 	MODE_RETR = 8,	   /* the last header or row has shown TCP's retransmits */
+	MODE_REVERSE = 16, /* the far end sends */
+	MODE_SERVER = 32,  /* this is the server's output */
+	MODE_SENT = 64,	   /* a summary under "Sent" (3.0's first) */
+	MODE_RECEIVED = 128,
 };
 
 struct unit {
@@ -170,18 +174,50 @@ static const char *scan_interval(const char **p, struct iperf3_row *row)
 	return NULL;
 }
 
-/* What may follow the rate: retransmits, window, one word. NULL or why not. */
+/* "0.009 ms  0/382 (0%)": UDP's receiver. NULL or why not; @p is left when it is none. */
+static const char *scan_loss(const char **p, struct iperf3_row *row)
+{
+	const char *s = *p;
+	struct scan_number jitter, percent;
+	int64_t lost, packets;
+
+	if (!scan_number(&s, &jitter) || !scan_text(&s, " ms"))
+		return NULL;
+	*p = s;
+	scan_space(p);
+	if (!scan_int(p, 15, &lost) || !scan_text(p, "/") || !scan_int(p, 15, &packets))
+		return "no lost/total datagrams after the jitter";
+	row->jitter_s = jitter.value / 1e3;
+	row->lost = lost;
+	row->packets = packets;
+	scan_space(p);
+	if (!scan_text(p, "("))
+		return NULL;
+	if (!scan_text(p, "-nan%)") && !scan_text(p, "nan%)") && !scan_text(p, "Unknown)")) {
+		scan_text(p, "-");
+		if (!scan_number(p, &percent) ||
+		    (!scan_text(p, "%)") &&
+		     /* "1e-05%" */
+		     (!scan_text(p, "e-") || !scan_number(p, &percent) || !scan_text(p, "%)"))))
+			return "no percentage after the lost datagrams";
+	}
+	return NULL;
+}
+
+/* What may follow the rate: retransmits, window, one word; UDP's counts. NULL or why not. */
 static const char *scan_rest(const char **p, struct iperf3_row *row)
 {
 	struct scan_number n;
+	const char *why;
 
 	row->kind = IPERF3_INTERVAL;
-	row->retr = -1;
-	row->cwnd_bytes = -1;
 	scan_space(p);
-	if (scan_int(p, 12, &row->retr)) {
+	why = scan_loss(p, row);
+	if (why)
+		return why;
+	if (row->packets < 0 && scan_int(p, 12, &row->retr)) {
 		if (**p == '.' || **p == '/' || row->retr < 0)
-			return "a UDP row: only TCP tables are read";
+			return "neither retransmits nor datagrams after the rate";
 		if (scan_bytes(p, &n))
 			row->cwnd_bytes = n.value;
 	}
@@ -209,6 +245,7 @@ static const char *scan_row(const char **p, struct iperf3_row *row)
 	if (!scan_rate(p, &rate))
 		return "no rate such as 888 Mbits/sec after the transfer";
 	row->bytes = bytes.value;
+	row->bytes_half = bytes.half;
 	row->bps = rate.value;
 	row->bps_half = rate.half;
 	return scan_rest(p, row);
@@ -222,9 +259,13 @@ static bool is_rest(const char *line)
 	struct scan_number n;
 	int64_t retr;
 
+	if (*line == '(' || strncmp(line, "ms ", 3) == 0)
+		return true; /* of UDP's loss */
 	if (!scan_bytes(&line, &n) && scan_int(&line, 12, &retr) && !scan_bytes(&line, &n) &&
-	    *line != ' ')
+	    *line != ' ' && *line != '/')
 		return false; /* a number alone may be anything */
+	if (*line == '/')
+		return true;
 	scan_space(&line);
 	if (!*line)
 		return true;
@@ -239,20 +280,27 @@ static int read_row(struct import_feed *f, const char *line, const char *next,
 		    struct iperf3_row *row)
 {
 	_cleanup_(buf_release) struct buf joined = {};
-	struct iperf3_row ignored;
-	const char *s = find_row(line, row), *p = s, *why = scan_row(&p, row);
+	struct iperf3_row ignored, whole;
+	const char *s = find_row(line, row), *p = s, *why;
+
+	whole = *row;
+	why = scan_row(&p, &whole);
 
 	if (why ? !*next || strlen(p) > 40 || find_row(next, &ignored) : !*next || !is_rest(next))
-		return why ? import_bad(f, why) : 0;
-	if (buf_printf(&joined, "%s %s", s, next) < 0)
-		return -ENOMEM;
-	p = buf_str(&joined);
-	if (!scan_row(&p, row))
-		return 1;
-	if (why)
-		return import_bad(f, why);
-	scan_row(&s, row);
-	return 0;
+		next = "";
+	if (*next) {
+		struct iperf3_row more = *row;
+
+		if (buf_printf(&joined, "%s %s", s, next) < 0)
+			return -ENOMEM;
+		p = buf_str(&joined);
+		if (!scan_row(&p, &more)) {
+			*row = more;
+			return 1;
+		}
+	}
+	*row = whole;
+	return why ? import_bad(f, why) : 0;
 }
 
 /* ---- the text around the rows */
@@ -263,7 +311,12 @@ enum words {
 	WORDS_SERVER, /* "Server output:" */
 	WORDS_BEGIN,
 	WORDS_END,
-	WORDS_PEER, /* accepted, or connected: a server's test begins */
+	WORDS_PEER, /* connected: a server's test begins */
+	WORDS_ACCEPTED,
+	WORDS_REVERSE,
+	WORDS_SENT,
+	WORDS_RECEIVED,
+	WORDS_ERROR,
 	WORDS_OTHER,
 };
 
@@ -276,10 +329,19 @@ static const struct {
 	{ "Server output:", NULL, WORDS_SERVER },
 	{ "Connecting to host ", ", port ", WORDS_BEGIN },
 	{ "iperf Done.", NULL, WORDS_END },
-	{ "Accepted connection from ", ", port ", WORDS_PEER },
+	{ "Accepted connection from ", ", port ", WORDS_ACCEPTED },
 	{ "] local ", " connected to ", WORDS_PEER },
 	{ "Server listening on ", "", WORDS_OTHER },
-	{ "Reverse mode, ", "remote host", WORDS_OTHER },
+	{ "Reverse mode, ", "remote host", WORDS_REVERSE },
+	{ "iperf3: ", "", WORDS_ERROR },
+	{ "Starting Test: protocol: ", "", WORDS_OTHER },
+	{ "CPU Utilization: ", "", WORDS_OTHER },
+	{ "TCP MSS: ", "", WORDS_OTHER },
+	{ "Control connection MSS ", "", WORDS_OTHER },
+	{ "snd_tcp_congestion ", "", WORDS_OTHER },
+	{ "rcv_tcp_congestion ", "", WORDS_OTHER },
+	{ "datagrams received out-of-order", NULL, WORDS_OTHER },
+	{ "] Sent ", " datagrams", WORDS_OTHER },
 	{ "Test Complete. Summary Results:", NULL, WORDS_OTHER },
 	{ "- - - - - - - - - - - -", "", WORDS_OTHER },
 };
@@ -297,14 +359,17 @@ static enum words find_words(const char *line)
 		if (!phrases[i].rest ? !*s : !*phrases[i].rest || scan_find(s, phrases[i].rest))
 			return phrases[i].words;
 	}
-	return WORDS_NONE;
+	if (strcmp(line, "Sent") == 0)
+		return WORDS_SENT;
+	return strcmp(line, "Received") == 0 ? WORDS_RECEIVED : WORDS_NONE;
 }
 
 static enum import_kind iperf3_sniff(const struct import_feed *f, const struct import_line *l)
 {
 	struct iperf3_row row;
 
-	if (find_row(l->s, &row))
+	/* "[ 5] 0.0-2.0 sec  5 datagrams received out-of-order" is no row */
+	if (find_row(l->s, &row) && !strstr(l->s, "datagrams received out-of-order"))
 		return IMPORT_ROW;
 	return find_words(l->s) ? IMPORT_CHATTER : IMPORT_FOREIGN;
 }
@@ -323,6 +388,17 @@ static void take_header(struct import_feed *f, const char *line)
 	f->text_since = false;
 }
 
+/* "iperf3: error - unable to connect to server: Connection refused" */
+static void take_error(struct import_feed *f, const struct import_line *l)
+{
+	const char *s = scan_find(l->s, "iperf3: ");
+
+	if (f->run && !(f->mode & MODE_NEW))
+		import_note(f->run, l->nr, "%s", s);
+	else
+		import_remark(f, l->nr, "%s", s);
+}
+
 static void iperf3_chatter(struct import_feed *f, const struct import_line *l)
 {
 	const char *line = l->s;
@@ -334,22 +410,22 @@ static void iperf3_chatter(struct import_feed *f, const struct import_line *l)
 		f->mode |= MODE_EMBEDDED;
 	else if (words == WORDS_BEGIN || words == WORDS_END)
 		f->mode = MODE_NEW;
+	else if (words == WORDS_ACCEPTED && !(f->mode & MODE_EMBEDDED))
+		f->mode = MODE_NEW | MODE_SERVER;
 	else if (words == WORDS_PEER)
 		f->mode |= MODE_NEW;
+	else if (words == WORDS_REVERSE)
+		f->mode |= MODE_REVERSE;
+	else if (words == WORDS_ERROR)
+		take_error(f, l);
+	f->mode &= ~(unsigned int)(MODE_SENT | MODE_RECEIVED);
+	if (words == WORDS_SENT)
+		f->mode |= MODE_SENT;
+	else if (words == WORDS_RECEIVED)
+		f->mode |= MODE_RECEIVED;
 }
 
 /* ---- where a row belongs */
-
-static bool is_summary(const struct iperf3_row *row)
-{
-	return row->kind == IPERF3_SENDER || row->kind == IPERF3_RECEIVER ||
-	       row->kind == IPERF3_SUMMARY;
-}
-
-static bool same_column(const struct iperf3_row *a, const struct iperf3_row *b)
-{
-	return a->stream == b->stream && a->role == b->role;
-}
 
 /* Whether @row, which has lost its last word, spans all intervals of @run. */
 static bool spans(const struct iperf3_run *run, const struct iperf3_row *row)
@@ -371,8 +447,10 @@ static bool restarts(const struct iperf3_run *run, const struct iperf3_row *row)
 		return false; /* the time starts again behind the omitted rows */
 	if (row->omitted && !prev->omitted)
 		return true;
+	if (iperf3_is_repeat(row, prev))
+		return false; /* the same line twice */
 	return row->start_ns < prev->start_ns ||
-	       (row->start_ns == prev->start_ns && same_column(row, &run->rows[0]));
+	       (row->start_ns == prev->start_ns && iperf3_same_column(row, &run->rows[0]));
 }
 
 static bool begins_run(const struct import_feed *f, const struct iperf3_row *row)
@@ -384,7 +462,7 @@ static bool begins_run(const struct import_feed *f, const struct iperf3_row *row
 	run = import_run_open(f)->data;
 	if (row->kind == IPERF3_INTERVAL) /* a new command line behind the rows ends them */
 		return restarts(run, row) || (*f->command && run->seen.intervals);
-	return run->seen.summaries && same_column(row, &run->seen.first_summary) &&
+	return run->seen.summaries && iperf3_same_column(row, &run->seen.first_summary) &&
 	       row->kind == run->seen.first_summary.kind;
 }
 
@@ -406,35 +484,6 @@ static bool may_be_udp(const struct import_feed *f, const struct iperf3_row *row
 	return prev->cwnd_bytes < 0 || prev->start_ns != row->start_ns;
 }
 
-static int add_row(struct iperf3_run *run, const struct iperf3_row *row)
-{
-	if (run->nr == run->size) {
-		size_t size = run->size ? run->size * 2 : 4;
-		struct iperf3_row *p = reallocarray(run->rows, size, sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		run->rows = p;
-		run->size = size;
-	}
-	run->rows[run->nr++] = *row;
-	if (is_summary(row)) {
-		if (run->seen.summaries++ == 0)
-			run->seen.first_summary = *row;
-		return 0;
-	}
-	/* the spans of a run are those after the omitted rows */
-	if (run->seen.intervals == 0 || (run->seen.prev.omitted && !row->omitted)) {
-		run->seen.first_start_ns = row->start_ns;
-		run->seen.last_end_ns = row->end_ns;
-	}
-	if (row->end_ns > run->seen.last_end_ns)
-		run->seen.last_end_ns = row->end_ns;
-	run->seen.intervals++;
-	run->seen.prev = *row;
-	return 0;
-}
-
 /* Remember text between two intervals of one run: its writer may have meant two. */
 static void mark_text(const struct import_feed *f, const struct iperf3_row *row)
 {
@@ -448,84 +497,79 @@ static void mark_text(const struct import_feed *f, const struct iperf3_row *row)
 	run->text_row_line = row->line;
 }
 
+/* What the words around a row say of it. */
+static const char *judge(const struct import_feed *f, struct iperf3_row *row)
+{
+	if (f->mode & MODE_EMBEDDED)
+		return "the server's table of the same test";
+	if (row->packets >= 0)
+		return iperf3_impossible(row);
+	if (f->mode & MODE_UDP) { /* UDP's sender prints how many datagrams it has sent */
+		row->packets = row->retr;
+		row->retr = -1;
+		return iperf3_impossible(row);
+	}
+	if (may_be_udp(f, row))
+		return "a count without a window behind the rate: it cannot be told from UDP "
+		       "without its header line";
+	return NULL;
+}
+
+/* A summary that has not said whose it is. */
+static void name_summary(const struct import_feed *f, struct iperf3_row *row)
+{
+	if (row->kind != IPERF3_INTERVAL || row->omitted)
+		return;
+	if (f->mode & MODE_SENT)
+		row->kind = IPERF3_SENDER;
+	else if (f->mode & MODE_RECEIVED)
+		row->kind = IPERF3_RECEIVER;
+	else if (f->run && !(f->mode & MODE_NEW) && spans(f->run->data, row))
+		row->kind = IPERF3_SUMMARY;
+}
+
+/* Start a run with the first of its rows. */
+static int begin_run(struct import_feed *f, const struct iperf3_row *row)
+{
+	int r = import_open_run(f, row->line);
+	struct iperf3_run *data;
+
+	if (r < 0)
+		return r;
+	data = f->run->data;
+	data->udp = row->packets >= 0;
+	data->reverse = f->mode & MODE_REVERSE;
+	data->server = f->mode & MODE_SERVER;
+	f->mode &= ~(unsigned int)MODE_NEW;
+	return 0;
+}
+
 static int iperf3_row(struct import_feed *f, const struct import_line *l,
 		      const struct import_line *next)
 {
-	struct iperf3_row row = { .line = l->nr };
+	struct iperf3_row row = iperf3_empty_row(l->nr);
 	int took = read_row(f, l->s, next->s, &row);
-	int r;
+	const char *why;
+	int r = 0;
 
 	if (took < 0)
 		return took;
-	if (f->mode & MODE_UDP)
-		return import_bad(f, "a UDP row: only TCP tables are read");
-	if (f->mode & MODE_EMBEDDED)
-		return import_bad(f, "the server's table of the same test");
-	if (f->run && !(f->mode & MODE_NEW) && row.kind == IPERF3_INTERVAL && !row.omitted &&
-	    spans(import_run_open(f)->data, &row))
-		row.kind = IPERF3_SUMMARY;
-	if (may_be_udp(f, &row))
-		return import_bad(f, "a count without a window behind the rate: it cannot be told "
-				     "from UDP without its header line");
-	if (row.retr >= 0)
+	name_summary(f, &row);
+	why = judge(f, &row);
+	if (why)
+		return import_bad(f, why);
+	if (row.packets >= 0)
+		f->mode |= MODE_UDP;
+	else if (row.retr >= 0)
 		f->mode |= MODE_RETR;
 	f->text_since = false;
-	if (begins_run(f, &row)) {
-		r = import_open_run(f, l->nr);
-		if (r < 0)
-			return r;
-		f->mode &= ~(unsigned int)MODE_NEW;
-	}
+	if (begins_run(f, &row))
+		r = begin_run(f, &row);
+	if (r < 0)
+		return r;
 	mark_text(f, &row);
-	r = add_row(import_run_open(f)->data, &row);
+	r = iperf3_add_row(f->run, &row);
 	return r < 0 ? r : took;
-}
-
-/* ---- the whole run */
-
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x, y;
-
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return (x > y) - (x < y);
-}
-
-static uint64_t duration(const struct iperf3_row *row)
-{
-	return row->end_ns - row->start_ns;
-}
-
-/*
- * Rows shorter than three quarters of the median one, or of no length, hold what was left when the
- * clock had run out (the server prints such a row): their rate is no sample of an interval.
- */
-static int iperf3_finish(struct import_run *run)
-{
-	struct iperf3_run *data = run->data;
-	_cleanup_(free_charp) char *owner = NULL;
-	uint64_t *lengths, typical = 0;
-	size_t nr = 0;
-
-	lengths = calloc(data->nr ? data->nr : 1, sizeof(*lengths));
-	owner = (char *)lengths;
-	if (!lengths)
-		return -ENOMEM;
-	for (size_t i = 0; i < data->nr; i++)
-		if (data->rows[i].kind == IPERF3_INTERVAL && !data->rows[i].omitted)
-			lengths[nr++] = duration(&data->rows[i]);
-	qsort(lengths, nr, sizeof(*lengths), compare_u64);
-	if (nr)
-		typical = lengths[nr / 2];
-	for (size_t i = 0; i < data->nr; i++) {
-		struct iperf3_row *row = &data->rows[i];
-
-		if (row->kind == IPERF3_INTERVAL && !row->omitted &&
-		    (duration(row) == 0 || duration(row) < typical / 4 * 3))
-			row->kind = IPERF3_TAIL;
-	}
-	return 0;
 }
 
 static void iperf3_release(void *data)
@@ -545,6 +589,14 @@ static const char *const iperf3_marks[] = { "]",
 					    "Reverse mode, ",
 					    "Test Complete.",
 					    "- - - - - - -",
+					    "iperf3: ",
+					    "Starting Test: ",
+					    "CPU Utilization: ",
+					    "TCP MSS: ",
+					    "Control connection MSS ",
+					    "_tcp_congestion ",
+					    "Sent",
+					    "Received",
 					    NULL };
 
 const struct import_ops import_ops_iperf3 = {
@@ -554,174 +606,9 @@ const struct import_ops import_ops_iperf3 = {
 	.sniff = iperf3_sniff,
 	.chatter = iperf3_chatter,
 	.row = iperf3_row,
+	.json_sniff = iperf3_json_sniff,
+	.json_item = iperf3_json_item,
+	.json_doc = iperf3_json_doc,
 	.finish = iperf3_finish,
 	.release = iperf3_release,
 };
-
-/* ---- what a comparison may use */
-
-bool iperf3_has_role(const struct iperf3_run *run, enum iperf3_role role)
-{
-	for (size_t i = 0; i < run->nr; i++)
-		if (run->rows[i].role == role)
-			return true;
-	return false;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct iperf3_row *x = a, *y = b;
-
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns < y->end_ns ? -1 : 1;
-	return (x->stream > y->stream) - (x->stream < y->stream);
-}
-
-static int compare_streams(const void *a, const void *b)
-{
-	int64_t x, y;
-
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return (x > y) - (x < y);
-}
-
-/* Number of distinct streams (without [SUM]) of @role. */
-static int count_streams(const struct iperf3_run *run, enum iperf3_role role, size_t *ret)
-{
-	int64_t *ids = calloc(run->nr + 1, sizeof(*ids));
-	size_t nr = 0, distinct = 0;
-
-	if (!ids)
-		return -ENOMEM;
-	for (size_t i = 0; i < run->nr; i++)
-		if (run->rows[i].role == role && run->rows[i].stream != IPERF3_SUM)
-			ids[nr++] = run->rows[i].stream;
-	qsort(ids, nr, sizeof(*ids), compare_streams);
-	for (size_t i = 0; i < nr; i++)
-		distinct += i == 0 || ids[i] != ids[i - 1];
-	free(ids);
-	*ret = distinct;
-	return 0;
-}
-
-static void take_summary(const struct iperf3_run *run, enum iperf3_role role, int64_t stream,
-			 struct iperf3_series *s)
-{
-	for (size_t i = 0; i < run->nr; i++) {
-		const struct iperf3_row *row = &run->rows[i];
-
-		if (row->role != role || (stream == IPERF3_SUM && row->stream != IPERF3_SUM))
-			continue;
-		if (row->kind == IPERF3_SENDER || row->kind == IPERF3_SUMMARY) {
-			s->sender_bps = row->bps;
-			s->sender_retr = row->retr;
-		} else if (row->kind == IPERF3_RECEIVER) {
-			s->receiver_bps = row->bps;
-		}
-		if (is_summary(row) && row->bps > 0 && run->seen.intervals == 0 &&
-		    row->bps_half / row->bps > s->half_ratio)
-			s->half_ratio = row->bps_half / row->bps;
-	}
-}
-
-/* Rows of @group streams with one interval into one sample; false when they do not match. */
-static bool add_group(struct iperf3_series *s, const struct iperf3_row *rows, size_t group,
-		      const struct iperf3_row *first)
-{
-	double bps = 0, half = 0;
-	int64_t retr = 0;
-
-	for (size_t i = 0; i < group; i++) {
-		if (rows[i].stream != first[i].stream || rows[i].start_ns != rows[0].start_ns ||
-		    rows[i].end_ns != rows[0].end_ns || (i && rows[i].stream == rows[i - 1].stream))
-			return false;
-		bps += rows[i].bps;
-		half += rows[i].bps_half;
-		if (rows[i].retr < 0)
-			s->has_retr = false;
-		else
-			retr += rows[i].retr;
-	}
-	s->seconds += (double)duration(rows) / (double)NS_PER_S;
-	s->half_bps += (half - s->half_bps) / (double)(s->nr + 1);
-	s->bps[s->nr] = bps;
-	s->retr[s->nr++] = retr;
-	if (bps > 0 && half / bps > s->half_ratio)
-		s->half_ratio = half / bps;
-	return true;
-}
-
-/* The @nr sorted @rows, @group streams each, into samples. */
-static int collect(struct iperf3_series *s, const struct iperf3_row *rows, size_t nr, size_t group)
-{
-	s->bps = calloc(nr + 1, sizeof(*s->bps));
-	s->retr = calloc(nr + 1, sizeof(*s->retr));
-	if (!s->bps || !s->retr)
-		return -ENOMEM;
-	s->has_retr = nr > 0;
-	for (size_t i = 0; i < nr; i += group) {
-		if (i + group > nr || !add_group(s, rows + i, group, rows)) {
-			s->streams_differ = true;
-			s->has_retr = false;
-			s->nr = 0;
-			return 0;
-		}
-		/* ends and starts are printed from the same clock reading */
-		s->gaps += i && rows[i].start_ns > rows[i - 1].end_ns + NS_PER_S / 20;
-	}
-	return 0;
-}
-
-static bool is_used(const struct iperf3_row *row, enum iperf3_role role, bool sum)
-{
-	return row->role == role && (row->stream == IPERF3_SUM) == sum;
-}
-
-int iperf3_series(const struct iperf3_run *run, enum iperf3_role role, struct iperf3_series *ret)
-{
-	_cleanup_(iperf3_series_release) struct iperf3_series s = { .sender_bps = -1,
-								    .receiver_bps = -1,
-								    .sender_retr = -1 };
-	_cleanup_(free_charp) char *owner = NULL;
-	struct iperf3_row *rows = calloc(run->nr + 1, sizeof(*rows));
-	size_t nr = 0;
-	bool sum = false;
-	int r;
-
-	owner = (char *)rows;
-	r = rows ? count_streams(run, role, &s.streams) : -ENOMEM;
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < run->nr; i++)
-		sum = sum || is_used(&run->rows[i], role, true);
-	for (size_t i = 0; i < run->nr; i++) {
-		const struct iperf3_row *row = &run->rows[i];
-
-		if (!is_used(row, role, sum) || is_summary(row))
-			continue;
-		s.tail += row->kind == IPERF3_TAIL;
-		s.omitted += row->omitted;
-		if (row->kind == IPERF3_INTERVAL && !row->omitted)
-			rows[nr++] = *row;
-	}
-	s.added_up = !sum && s.streams > 1;
-	qsort(rows, nr, sizeof(*rows), compare_rows);
-	r = collect(&s, rows, nr, s.added_up ? s.streams : 1);
-	if (r < 0)
-		return r;
-	if (!s.added_up)
-		take_summary(run, role, sum ? IPERF3_SUM : 0, &s);
-	*ret = s;
-	s = (struct iperf3_series){};
-	return 0;
-}
-
-void iperf3_series_release(struct iperf3_series *s)
-{
-	free(s->bps);
-	free(s->retr);
-	*s = (struct iperf3_series){};
-}

@@ -57,7 +57,11 @@ struct import_feed {
 	 */
 	bool greedy;
 	const char *command, *heading; /* labels for the next run; "" when none */
-	const char *reason;	       /* set by row() with -EBADMSG */
+	/* In json_item() and json_doc(): what is there of the document, where it begins and ends.
+	 */
+	const struct json_val *document;
+	size_t document_line, document_last_line;
+	const char *reason; /* set by row() with -EBADMSG */
 };
 
 struct import_ops {
@@ -99,7 +103,8 @@ struct import_ops {
 			 size_t nr);
 	/**
 	 * The document that began at line @nr has ended, or broke off (@truncated: what is open
-	 * has been closed).  The run must be opened here or in json_item().  Return: as above.
+	 * has been closed).  The run must be opened here or in json_item(), and is usually closed
+	 * here (import_close_run()).  Return: as above.
 	 */
 	int (*json_doc)(struct import_feed *f, const struct json_val *doc, size_t nr,
 			bool truncated);
@@ -137,6 +142,8 @@ int import_point_add(struct import_run *run, const char *metric, const char *uni
 /* @ret: the histogram with these names, made when there is none; valid until the next call. */
 int import_hist_of(struct import_run *run, const char *metric, const char *unit, const char *labels,
 		   struct import_hist **ret);
+/* Forget the histogram that was made last. */
+void import_hist_drop(struct import_run *run);
 int import_bar_add(struct import_hist *h, double v, uint64_t count);
 /* Remember an oddity; the first IMPORT_NOTES_MAX are kept. */
 int import_note(struct import_run *run, size_t line, const char *fmt, ...)

@@ -125,6 +125,8 @@ static int reserve_slot(const struct table *t)
 
 	if (*t->nr * 2 < t->index->size)
 		return 0;
+	while (bigger.size <= *t->nr * 2)
+		bigger.size *= 2;
 	bigger.slots = calloc(bigger.size, sizeof(*bigger.slots));
 	if (!bigger.slots)
 		return -ENOMEM;
@@ -251,6 +253,17 @@ int import_hist_of(struct import_run *run, const char *metric, const char *unit,
 		return -ENOMEM;
 	*ret = h;
 	return 0;
+}
+
+void import_hist_drop(struct import_run *run)
+{
+	struct import_hist *h = &run->hists[--run->nr_hists];
+
+	free_names(h->metric);
+	free(h->bars);
+	/* few are dropped: the index is made anew */
+	free(run->by_hist.slots);
+	run->by_hist = (struct import_index){};
 }
 
 int import_bar_add(struct import_hist *h, double v, uint64_t count)

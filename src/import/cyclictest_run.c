@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/cyclictest.h"
+
+/* What is made of a whole cyclictest run. */
+
+#define LABELS 32
+
+/* Whether the command line has -N, alone or in a bundle such as -mNq, or --nsecs. */
+static bool asks_ns(const char *command)
+{
+	const char *s = strstr(command, "cyclictest ");
+
+	for (s = s ? scan_find(s, " -") : NULL; s; s = scan_find(s, " -")) {
+		s += 2;
+		if (strncmp(s, "-nsecs", 6) == 0)
+			return true;
+		if (s[strcspn(s, "N0123456789- ")] == 'N')
+			return true;
+	}
+	return false;
+}
+
+void cyclictest_take_command(struct cyclictest_run *run, const char *command)
+{
+	run->ns = asks_ns(command);
+	run->has_command = *command != '\0';
+}
+
+/*
+ * As us, a smallest latency above the interval says that every single wake-up came later than the
+ * next one was due; an average above 1 s or a maximum above 60 s is no machine's that anybody
+ * measures.  As ns all three are ordinary.
+ */
+static bool is_hardly_us(const struct cyclictest_thread *t)
+{
+	if (t->cycles == 0)
+		return false;
+	return (t->interval_us > 0 && t->min > t->interval_us) || t->avg > 1000000 ||
+	       t->max > 60000000;
+}
+
+/* Columns without the total that -H adds. */
+static size_t thread_columns(const struct cyclictest_run *run)
+{
+	if (run->nr_said && run->nr_said < run->nr_columns)
+		return run->nr_said;
+	if (!run->nr_said && run->nr_columns > 2 && !run->sum_differs)
+		return run->nr_columns - 1;
+	return run->nr_columns;
+}
+
+/* Threads of which there is a histogram and no T: line. */
+static int threads_of_columns(struct cyclictest_run *run)
+{
+	size_t nr = thread_columns(run);
+
+	for (size_t i = 0; i < nr && run->nr < nr; i++) {
+		const struct cyclictest_column *c = &run->columns[i];
+		struct cyclictest_thread t = { .line = run->hist_line,
+					       .t = (int64_t)i,
+					       .tid = -1,
+					       .prio = -1,
+					       .interval_us = -1,
+					       .cycles = (int64_t)c->rows,
+					       .min = c->min,
+					       .act = -1,
+					       .avg = c->avg,
+					       .max = c->max };
+
+		if (run->nr > i)
+			continue;
+		if (c->overflow > 0)
+			t.cycles += c->overflow;
+		if (cyclictest_add_thread(run, &t) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int check_columns(struct import_run *run)
+{
+	const struct cyclictest_run *data = run->data;
+	size_t nr = thread_columns(data);
+	int r = 0;
+
+	if (nr < data->nr_columns)
+		r = import_note(run, data->hist_line,
+				"the histogram's last column is the sum of the others (-H)");
+	for (size_t i = 0; i < nr && r == 0; i++) {
+		const struct cyclictest_column *c = &data->columns[i];
+
+		if (c->total >= 0 && (uint64_t)c->total != c->rows)
+			r = import_note(run, data->hist_line,
+					"thread %zu: the rows add up to %" PRIu64
+					" samples, its total says %" PRId64,
+					i, c->rows, c->total);
+		if (r == 0 && c->overflow > 0)
+			r = import_note(run, data->hist_line,
+					"thread %zu: %" PRId64
+					" sample(s) lie above the histogram's last row",
+					i, c->overflow);
+	}
+	return r;
+}
+
+/* The columns' names and widths, now that it is known which they are. */
+static void name_hists(struct import_run *run)
+{
+	const struct cyclictest_run *data = run->data;
+	size_t nr = thread_columns(data);
+	double scale = data->ns ? 1 : 1000;
+
+	for (size_t i = 0; i < run->nr_hists; i++) {
+		struct import_hist *h = &run->hists[i];
+		size_t column = strtoul(h->labels + strcspn(h->labels, "0123456789"), NULL, 10);
+
+		h->width = scale;
+		for (size_t k = 0; k < h->nr; k++)
+			h->bars[k].v *= scale;
+		if (column < nr && data->columns && data->columns[column].overflow > 0)
+			h->overflow += (uint64_t)data->columns[column].overflow;
+	}
+	while (run->nr_hists > nr && nr && !data->json)
+		import_hist_drop(run);
+}
+
+/* -v: the cycles of the points become times. */
+static void time_samples(struct import_run *run)
+{
+	const struct cyclictest_run *data = run->data;
+
+	for (size_t i = 0; i < run->nr_series; i++) {
+		struct import_series *s = &run->series[i];
+
+		for (size_t k = 0; k < s->nr; k++) {
+			s->points[k].v *= data->ns ? 1 : 1000;
+			s->points[k].half = data->ns ? 0.5 : 500;
+		}
+	}
+}
+
+static int add(struct import_run *run, const char *metric, const char *unit, const char *labels,
+	       double value, double half, int64_t n, bool key)
+{
+	return import_figure_add(run, &(struct import_figure){ .metric = metric,
+							       .unit = unit,
+							       .labels = labels,
+							       .value = value,
+							       .half = half,
+							       .n = n,
+							       .key = key });
+}
+
+static int thread_figures(struct import_run *run, const struct cyclictest_thread *t, bool alone)
+{
+	const struct cyclictest_run *data = run->data;
+	double scale = data->ns ? 1 : 1000, half = scale / 2;
+	char labels[LABELS];
+	int r;
+
+	snprintf(labels, sizeof(labels), "thread=%" PRId64, t->t);
+	r = add(run, "cycles", "count", labels, (double)t->cycles, 0, -1, false);
+	if (t->cycles == 0)
+		return r < 0 ? r
+			     : import_note(run, t->line, "thread %" PRId64 ": no samples", t->t);
+	if (r == 0 && t->min >= 0)
+		r = add(run, "latency.min", "ns", labels, (double)t->min * scale, half, t->cycles,
+			false);
+	/* cut, not rounded */
+	if (r == 0 && t->avg >= 0)
+		r = add(run, "latency.avg", "ns", labels, (double)t->avg * scale, 2 * half,
+			t->cycles, alone);
+	if (r == 0 && t->max >= 0)
+		r = add(run, "latency.max", "ns", labels, (double)t->max * scale, half, t->cycles,
+			alone);
+	return r;
+}
+
+/* Of all threads together. */
+static int whole_figures(struct import_run *run)
+{
+	const struct cyclictest_run *data = run->data;
+	double scale = data->ns ? 1 : 1000, half = scale / 2, sum = 0;
+	int64_t n = 0, min = INT64_MAX, max = -1;
+	bool avg = true;
+	int r;
+
+	for (size_t i = 0; i < data->nr; i++) {
+		const struct cyclictest_thread *t = &data->threads[i];
+
+		if (t->cycles <= 0)
+			continue;
+		n += t->cycles;
+		avg = avg && t->avg >= 0;
+		sum += (double)t->avg * (double)t->cycles;
+		min = t->min >= 0 && t->min < min ? t->min : min;
+		max = t->max > max ? t->max : max;
+	}
+	r = add(run, "threads", "count", "", (double)data->nr, 0, -1, true);
+	if (r < 0 || n == 0)
+		return r;
+	if (min < INT64_MAX)
+		r = add(run, "latency.min", "ns", "", (double)min * scale, half, n, true);
+	if (r == 0 && avg)
+		r = add(run, "latency.avg", "ns", "", sum / (double)n * scale, 2 * half, n, true);
+	if (r == 0 && max >= 0)
+		r = add(run, "latency.max", "ns", "", (double)max * scale, half, n, true);
+	return r;
+}
+
+int cyclictest_finish(struct import_run *run)
+{
+	struct cyclictest_run *data = run->data;
+	int r = data->nr_columns ? threads_of_columns(data) : 0;
+
+	for (size_t i = 0; i < data->nr && !data->has_command; i++)
+		data->looks_ns = data->looks_ns || is_hardly_us(&data->threads[i]);
+	if (data->verbose_rows == 0)
+		run->rows = data->nr;
+	if (r == 0 && data->looks_ns)
+		r = import_note(run, run->line,
+				"values look like nanoseconds (-N), but nothing says so: taken for "
+				"microseconds");
+	if (r == 0)
+		r = check_columns(run);
+	if (!data->json)
+		name_hists(run);
+	time_samples(run);
+	for (size_t i = 0; i < data->nr && r == 0; i++)
+		r = thread_figures(run, &data->threads[i], false);
+	return r < 0 || !data->nr ? r : whole_figures(run);
+}
