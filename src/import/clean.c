@@ -4,19 +4,18 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "import/html.h"
 
 /* What the first byte of a character tells. */
 enum byte_class {
 	BYTE_SPECIAL, /* looked at more closely */
-	BYTE_TEXT,    /* printable ASCII, but for what may begin a control sequence */
+	BYTE_TEXT,    /* printable ASCII, but for what may begin a control sequence, tag, entity */
 	BYTE_BLANK,   /* space, tab */
 };
 
 static const unsigned char byte_classes[256] = {
-	['!' ... ']'] = BYTE_TEXT,
-	['_' ... '~'] = BYTE_TEXT,
-	[' '] = BYTE_BLANK,
-	['\t'] = BYTE_BLANK,
+	['!' ... '%'] = BYTE_TEXT, ['\'' ... ';'] = BYTE_TEXT, ['=' ... ']'] = BYTE_TEXT,
+	['_' ... '~'] = BYTE_TEXT, [' '] = BYTE_BLANK,	       ['\t'] = BYTE_BLANK,
 };
 
 /* Bytes of the UTF-8 sequence that begins at @s, 0 when it is none. */
@@ -111,19 +110,101 @@ static int emit(struct cleaner *c, size_t nr, bool more, struct err *e)
 	return r;
 }
 
+static void put_bytes(struct line *l, const unsigned char *s, size_t n, bool blank)
+{
+	if (blank && l->text.len)
+		buf_putc(&l->text, ' ');
+	buf_add(&l->text, s, n);
+}
+
+/* One character, as it stands in the text or as an entity has named it. */
+static const unsigned char *character(struct cleaner *c, const unsigned char *s,
+				      const unsigned char *end, bool *blank)
+{
+	size_t n = *s < 0x80 ? 1 : sequence_len(s, end);
+	unsigned char latin[2] = { (unsigned char)(0xc0 | *s >> 6),
+				   (unsigned char)(0x80 | (*s & 0x3f)) };
+	enum glyph g = GLYPH_TEXT;
+
+	if (n > 1)
+		g = classify(s, n);
+	else if (n == 0)
+		g = classify(latin, 2);
+	else if (*s < 0x20 || *s == 0x7f)
+		g = GLYPH_NOTHING;
+	if (g == GLYPH_TEXT)
+		put_bytes(&c->out, n ? s : latin, n ? n : 2, *blank);
+	if (g != GLYPH_NOTHING)
+		*blank = g == GLYPH_BLANK;
+	return s + (n ? n : 1);
+}
+
+static const unsigned char *entity(struct cleaner *c, const unsigned char *s,
+				   const unsigned char *end, bool *blank)
+{
+	unsigned int v;
+	size_t n = html_entity((const char *)s, (const char *)end, &v);
+	unsigned char utf8[4] = { '&' };
+	size_t len = 1;
+
+	if (n && v < 0x80) {
+		utf8[0] = (unsigned char)v;
+	} else if (n && v < 0x800) {
+		len = 2;
+		utf8[0] = (unsigned char)(0xc0 | v >> 6);
+		utf8[1] = (unsigned char)(0x80 | (v & 0x3f));
+	} else if (n) {
+		len = v < 0x10000 ? 3 : 4;
+		utf8[0] = (unsigned char)(len == 3 ? 0xe0 | v >> 12 : 0xf0 | v >> 18);
+		for (size_t i = 1; i < len; i++)
+			utf8[i] = (unsigned char)(0x80 | (v >> 6 * (len - 1 - i) & 0x3f));
+	}
+	if (*utf8 == ' ' || *utf8 == '\t' || *utf8 == '\n' || *utf8 == '\r')
+		*blank = true;
+	else
+		character(c, utf8, utf8 + len, blank);
+	return s + (n ? n : 1);
+}
+
+/* A tag, or "<". Return: behind it. */
+static const unsigned char *tag(struct cleaner *c, const unsigned char *s, const unsigned char *end,
+				bool *blank, bool *ret_ends)
+{
+	size_t n;
+	enum html_tag t = html_tag((const char *)s, (const char *)end, c->html, &n);
+
+	if (t == HTML_NONE)
+		return character(c, s, end, blank);
+	c->html = true;
+	if (t == HTML_BLOCK && c->out.text.len)
+		*ret_ends = true;
+	if (t == HTML_CELL)
+		*blank = true;
+	if (t == HTML_HIDE)
+		c->hidden = true;
+	else if (t == HTML_SHOW)
+		c->hidden = false;
+	if (n)
+		return s + n;
+	c->tag_lines = 1;
+	return end;
+}
+
 /* The next character from @s on. Return: behind it; *ret_ends: the line ends with it. */
 static const unsigned char *special(struct cleaner *c, const unsigned char *s,
 				    const unsigned char *end, bool *blank, bool *ret_ends)
 {
 	struct line *l = &c->out;
-	enum glyph g;
-	size_t n;
 
 	*ret_ends = false;
 	if (*s == '\r') {
 		*ret_ends = true;
 		return s + 1;
 	}
+	if (*s == '<')
+		return tag(c, s, end, blank, ret_ends);
+	if (*s == '&')
+		return entity(c, s, end, blank);
 	if (is_control(s, end)) {
 		bool moves;
 
@@ -135,25 +216,7 @@ static const unsigned char *special(struct cleaner *c, const unsigned char *s,
 		l->redrawn = l->redrawn || !*ret_ends;
 		return s;
 	}
-	n = *s < 0x80 ? 1 : sequence_len(s, end);
-	g = n > 1	 ? classify(s, n)
-	    : *s == 0xa0 ? GLYPH_BLANK
-			 : /* no-break space in Latin-1 */
-		    *s < 0x20 || *s == 0x7f || (*s > 0x7f && *s < 0xa0) ? GLYPH_NOTHING
-									: GLYPH_TEXT;
-	if (g == GLYPH_TEXT) {
-		if (*blank && l->text.len)
-			buf_putc(&l->text, ' ');
-		if (n) {
-			buf_add(&l->text, s, n);
-		} else { /* Latin-1 */
-			buf_putc(&l->text, (char)(0xc0 | *s >> 6));
-			buf_putc(&l->text, (char)(0x80 | (*s & 0x3f)));
-		}
-	}
-	if (g != GLYPH_NOTHING)
-		*blank = g == GLYPH_BLANK;
-	return s + (n ? n : 1);
+	return character(c, s, end, blank);
 }
 
 /* Copy plain characters, every run of blanks one space. Return: where they end. */
@@ -182,6 +245,35 @@ static const unsigned char *plain(struct buf *out, const unsigned char *s, const
 	return s;
 }
 
+#define TAG_LINES 16 /* over which one tag may reach */
+
+/* Where the text begins behind a tag of the lines before, or behind hidden text. */
+static const unsigned char *resume(struct cleaner *c, const unsigned char *s,
+				   const unsigned char *end)
+{
+	if (c->tag_lines) {
+		const unsigned char *close = memchr(s, '>', (size_t)(end - s));
+
+		if (!close && ++c->tag_lines < TAG_LINES)
+			return end;
+		c->tag_lines = 0;
+		s = close ? close + 1 : s;
+	}
+	while (c->hidden && s < end) {
+		size_t n;
+
+		s = memchr(s, '<', (size_t)(end - s));
+		if (!s)
+			return end;
+		if (html_tag((const char *)s, (const char *)end, true, &n) == HTML_SHOW) {
+			c->hidden = false;
+			return s + n;
+		}
+		s++;
+	}
+	return s;
+}
+
 int cleaner_line(struct cleaner *c, const char *text, size_t len, size_t nr, bool more,
 		 struct err *e)
 {
@@ -196,11 +288,15 @@ int cleaner_line(struct cleaner *c, const char *text, size_t len, size_t nr, boo
 	/* each byte gives two at most (Latin-1), and a blank stands before a character */
 	if (buf_reserve(&c->out.text, 2 * len + 2) < 0)
 		return err_nomem(e, "import");
+	if (c->tag_lines || c->hidden)
+		s = resume(c, s, end);
 	while (s < end && r == 0) {
 		s = plain(&c->out.text, s, end, &blank);
 		if (s == end)
 			break;
 		s = special(c, s, end, &blank, &ends);
+		if (c->hidden)
+			s = resume(c, s, end);
 		if (!ends)
 			continue;
 		while (s < end && s[-1] == '\r' && *s == '\r')
@@ -211,7 +307,10 @@ int cleaner_line(struct cleaner *c, const char *text, size_t len, size_t nr, boo
 		c->out.redrawn = c->moved;
 		c->moved = false;
 	}
-	return r < 0 ? r : emit(c, nr, more, e);
+	/* between HTML's lines an empty one means nothing */
+	if (r < 0 || (c->html && !c->out.text.len && !more && !c->rest))
+		return r;
+	return emit(c, nr, more, e);
 }
 
 void cleaner_release(struct cleaner *c)

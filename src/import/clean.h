@@ -6,7 +6,8 @@
  * From lines of a text to cleaned lines: without quote marks, terminal control sequences and
  * outer blanks, every run of blanks one space, valid UTF-8 (a byte that is none is taken for
  * Latin-1).  A carriage return, and a control sequence that moves the cursor to another line, end
- * a line too.
+ * a line too.  Tags of HTML are taken out, those of paragraphs end a line; its entities are the
+ * characters that they name.
  */
 
 #include <stdbool.h>
@@ -27,9 +28,12 @@ struct line {
 struct cleaner {
 	int (*emit)(struct cleaner *c, const struct line *l, struct err *e);
 	void *arg;
-	bool cr_counts; /* CR ends lines in the count too */
-	bool moved;	/* the cursor has moved since the last line */
-	bool rest;	/* the next piece belongs to the line before */
+	bool cr_counts;		/* CR ends lines in the count too */
+	bool moved;		/* the cursor has moved since the last line */
+	bool rest;		/* the next piece belongs to the line before */
+	bool html;		/* tags are HTML: said by the mail, or known from the tags seen */
+	bool hidden;		/* inside <style> or <script> */
+	unsigned int tag_lines; /* lines in which a tag has not ended; 0: in none */
 	struct line out;
 };
 

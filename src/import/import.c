@@ -491,7 +491,20 @@ static int take_raw(struct decoder *d, const char *s, size_t len, size_t nr, boo
 	struct import_reader *r = d->arg;
 
 	r->cleaner.cr_counts = d->cr_counts;
+	if (d->html != r->html) {
+		r->cleaner.html = d->html;
+		r->cleaner.hidden = false;
+		r->cleaner.tag_lines = 0;
+		r->html = d->html;
+	}
 	return cleaner_line(&r->cleaner, s, len, nr, more, e);
+}
+
+static int take_remark(struct decoder *d, size_t nr, const char *text, struct err *e)
+{
+	struct import_reader *r = d->arg;
+
+	return r->sink->remark(r->sink, nr, text, e);
 }
 
 /* ---- the reader */
@@ -504,7 +517,7 @@ int import_new(struct import_reader **ret, struct import_sink *sink, struct err 
 		return err_nomem(e, "import");
 	pthread_once(&marks_once, make_marks);
 	r->sink = sink;
-	r->decoder = (struct decoder){ .emit = take_raw, .arg = r };
+	r->decoder = (struct decoder){ .emit = take_raw, .remark = take_remark, .arg = r };
 	r->cleaner = (struct cleaner){ .emit = take_clean, .arg = r };
 	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++) {
 		r->f[i].feed.reader = r;

@@ -187,6 +187,8 @@ static const char *scan_loss(const char **p, struct iperf3_row *row)
 	scan_space(p);
 	if (!scan_int(p, 15, &lost) || !scan_text(p, "/") || !scan_int(p, 15, &packets))
 		return "no lost/total datagrams after the jitter";
+	if (lost < 0 || packets < 0)
+		return "a count of datagrams that went backwards";
 	row->jitter_s = jitter.value / 1e3;
 	row->lost = lost;
 	row->packets = packets;

@@ -70,6 +70,7 @@ struct import_reader {
 	size_t nr_opened;
 	struct decoder decoder;
 	struct cleaner cleaner;
+	bool html; /* what the decoder has said last */
 	struct document doc;
 	struct buf reason; /* of import_badf() */
 	struct buf
