@@ -234,13 +234,27 @@ static int add_loss(struct import_run *run, const struct iperf3_row *row, const 
 	return r;
 }
 
-static int add_summary(struct import_run *run, const struct iperf3_row *row, bool sum)
+/* One direction of a run. */
+struct side {
+	enum iperf3_role role;
+	const char *direction; /* of its interval rows */
+	bool sum;	       /* there are rows of [SUM] */
+	bool single;	       /* there is one stream */
+};
+
+/* Whether @row speaks of the whole direction. */
+static bool is_whole(const struct side *side, const struct iperf3_row *row)
 {
-	const struct iperf3_run *data = run->data;
+	return side->sum ? row->stream == IPERF3_SUM : side->single;
+}
+
+static int add_summary(struct import_run *run, const struct iperf3_row *row,
+		       const struct side *side)
+{
 	const char *direction = row->kind == IPERF3_SENDER     ? "sent"
 				: row->kind == IPERF3_RECEIVER ? "received"
-							       : direction_of(data, row->role);
-	bool whole = (row->stream == IPERF3_SUM) == sum;
+							       : side->direction;
+	bool whole = is_whole(side, row);
 	char labels[LABELS];
 	int r;
 
@@ -268,8 +282,8 @@ static int add_summary(struct import_run *run, const struct iperf3_row *row, boo
 }
 
 /* The mean of all rows that are not omitted, each weighed by its length. */
-static int add_mean(struct import_run *run, const struct iperf3_series *s, enum iperf3_role role,
-		    bool has_summary, bool sum)
+static int add_mean(struct import_run *run, const struct iperf3_series *s, const struct side *side,
+		    bool has_summary)
 {
 	const struct iperf3_run *data = run->data;
 	double bits = 0, half = 0, time = 0;
@@ -279,12 +293,12 @@ static int add_mean(struct import_run *run, const struct iperf3_series *s, enum 
 	char labels[LABELS];
 	int r;
 
-	put_labels(labels, direction_of(data, role), role, -1);
+	put_labels(labels, side->direction, side->role, -1);
 	for (size_t i = 0; i < data->nr; i++) {
 		const struct iperf3_row *row = &data->rows[i];
 
-		if (row->role != role || row->omitted || iperf3_is_summary(row) ||
-		    (row->stream == IPERF3_SUM) != sum)
+		if (row->role != side->role || row->omitted || iperf3_is_summary(row) ||
+		    (row->stream == IPERF3_SUM) != side->sum)
 			continue;
 		bits += row->bps * seconds(row);
 		half += row->bps_half * seconds(row);
@@ -316,20 +330,17 @@ static int add_mean(struct import_run *run, const struct iperf3_series *s, enum 
 
 /* ---- series */
 
-static int add_points(struct import_run *run, const struct iperf3_row *row, bool sum)
+static int add_points(struct import_run *run, const struct iperf3_row *row, const struct side *side)
 {
-	const struct iperf3_run *data = run->data;
 	struct import_point p = { .t_ns = (int64_t)row->start_ns,
 				  .length_ns = row->end_ns - row->start_ns,
 				  .v = row->bps,
 				  .half = row->bps_half,
 				  .line = row->line };
-	bool whole = (row->stream == IPERF3_SUM) == sum;
 	char labels[LABELS];
 	int r;
 
-	put_labels(labels, direction_of(data, row->role), row->role,
-		   whole && sum ? -1 : row->stream);
+	put_labels(labels, side->direction, row->role, is_whole(side, row) ? -1 : row->stream);
 	r = import_point_add(run, "throughput", "bit/s", labels, &p);
 	p.half = 0;
 	if (r == 0 && row->retr >= 0) {
@@ -359,9 +370,12 @@ static int finish_role(struct import_run *run, enum iperf3_role role)
 {
 	const struct iperf3_run *data = run->data;
 	_cleanup_(iperf3_series_release) struct iperf3_series s = {};
-	bool sum = has_sum(data, role), has_summary = false;
+	struct side side = { role, direction_of(data, role), has_sum(data, role), false };
+	bool has_summary = false;
+	size_t checked = 0;
 	int r = iperf3_series(data, role, &s);
 
+	side.single = s.streams <= 1;
 	for (size_t i = 0; i < data->nr && r == 0; i++) {
 		const struct iperf3_row *row = &data->rows[i];
 
@@ -369,16 +383,16 @@ static int finish_role(struct import_run *run, enum iperf3_role role)
 			continue;
 		if (!iperf3_is_summary(row)) {
 			if (!row->omitted)
-				r = add_points(run, row, sum);
+				r = add_points(run, row, &side);
 			continue;
 		}
 		has_summary = true;
-		r = add_summary(run, row, sum);
-		if (r == 0 && (row->stream == IPERF3_SUM) == sum)
-			r = check_total(run, row, sum, &s);
+		r = add_summary(run, row, &side);
+		if (r == 0 && is_whole(&side, row) && checked++ < 4)
+			r = check_total(run, row, side.sum, &s);
 	}
 	if (r == 0)
-		r = add_mean(run, &s, role, has_summary, sum);
+		r = add_mean(run, &s, &side, has_summary);
 	return r < 0 ? r : check_series(run, &s, role);
 }
 
