@@ -16,6 +16,8 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
+#include "golden.h"
+
 /*
  * A run of 2 variants, 2 scenarios and 8 blocks, made up from a seed and stored for real: what the
  * forms of the report are made from.  Names and kernel lines carry what an attacker would put
@@ -485,35 +487,6 @@ static int tear_down(void **state)
 {
 	fixture_close(*state);
 	return 0;
-}
-
-static void slurp(const char *path, struct buf *out)
-{
-	_cleanup_(fclose_filep) FILE *f = fopen(path, "re");
-	int c;
-
-	if (!f)
-		fail_msg("%s is missing; IRQLAB_GOLDEN=1 writes it", path);
-	while ((c = fgetc(f)) != EOF)
-		buf_putc(out, (char)c);
-}
-
-/* Compare with tests/golden/@name, or write it when IRQLAB_GOLDEN is set. */
-static void assert_golden(const char *name, const struct buf *got)
-{
-	_cleanup_(buf_release) struct buf want = {};
-	char path[128];
-
-	snprintf(path, sizeof(path), "tests/golden/%s", name);
-	if (getenv("IRQLAB_GOLDEN")) {
-		_cleanup_(fclose_filep) FILE *f = fopen(path, "we");
-
-		assert_non_null(f);
-		assert_int_equal(fwrite(got->data, 1, got->len, f), got->len);
-		return;
-	}
-	slurp(path, &want);
-	assert_string_equal(buf_str(got), buf_str(&want));
 }
 
 static void text_is_as_agreed(void **state)
