@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "import/words.h"
+#include "probe/procint.h"
+
+/*
+ * /proc/interrupts and /proc/softirqs as somebody has pasted them.  Two tables of the same file
+ * one after another are a pair: what matters is what was counted between them, and where a
+ * "sleep 10" says how long that was, how often a second.
+ */
+
+#define TEXT_MAX (16U << 20) /* of one table */
+#define EACH_MAX 4096	     /* counters of which each CPU's is shown */
+
+struct interrupts_data {
+	struct buf text[2];
+	size_t tables;
+	bool softirqs, cut;
+	double seconds; /* between the tables; 0: not known */
+};
+
+struct interrupts_state {
+	bool in_table;
+};
+
+static void interrupts_release(void *data)
+{
+	struct interrupts_data *d = data;
+
+	buf_release(&d->text[0]);
+	buf_release(&d->text[1]);
+}
+
+/* "CPU0 CPU1 CPU4" and nothing else. */
+static bool is_heading(const char *line)
+{
+	struct word w;
+	size_t n = 0;
+
+	for (; word_next(&line, &w); n++) {
+		uint64_t cpu;
+
+		if (w.len < 4 || memcmp(w.s, "CPU", 3) != 0 ||
+		    !word_whole((struct word){ w.s + 3, w.len - 3 }, &cpu))
+			return false;
+	}
+	return n > 0;
+}
+
+/* "24: 0 1 PCI-MSI ...", "LOC: 12 13 Local timer interrupts" */
+static bool is_counter(const char *line)
+{
+	const char *p = line;
+	struct word id, first;
+	uint64_t n;
+
+	if (!word_next(&p, &id) || id.len < 2 || id.len > 24 || id.s[id.len - 1] != ':')
+		return false;
+	for (size_t i = 0; i + 1 < id.len; i++)
+		if (!isalnum((unsigned char)id.s[i]) && id.s[i] != '_')
+			return false;
+	return word_next(&p, &first) && word_whole(first, &n);
+}
+
+static bool is_softirq(const char *line)
+{
+	return scan_text(&line, "HI: ") || scan_text(&line, "TIMER: ") ||
+	       scan_text(&line, "NET_TX: ") || scan_text(&line, "NET_RX: ");
+}
+
+/* "sleep 10" in one of the lines around the tables. */
+static double find_sleep(const char *text)
+{
+	struct scan_number v;
+
+	return word_after(text, "sleep ", &v) ? v.value : 0;
+}
+
+static enum import_kind interrupts_sniff(const struct import_feed *f, const struct import_line *raw)
+{
+	const struct import_line bare = line_bare(raw, true), *l = &bare;
+	const struct interrupts_state *s = f->state;
+
+	if (is_heading(l->s))
+		return IMPORT_ROW;
+	if (s->in_table && f->run && is_counter(l->s))
+		return IMPORT_ROW;
+	return f->run && l->len < 80 && find_sleep(l->s) > 0 ? IMPORT_CHATTER : IMPORT_FOREIGN;
+}
+
+static void interrupts_chatter(struct import_feed *f, const struct import_line *raw)
+{
+	const struct import_line bare = line_bare(raw, true), *l = &bare;
+	struct interrupts_data *d = f->run ? f->run->data : NULL;
+
+	if (d && d->tables == 1)
+		d->seconds = find_sleep(l->s);
+}
+
+/* A table's heading: the second one of the run that is open, or the first of a new one. */
+static int begin_table(struct import_feed *f, const struct import_line *l)
+{
+	struct interrupts_data *d = f->run ? f->run->data : NULL;
+	int r = 0;
+
+	if (!d || d->tables == 2) {
+		r = import_open_run(f, l->nr);
+		if (r < 0)
+			return r;
+		d = f->run->data;
+		d->seconds = find_sleep(f->run->label);
+	} else if (d->seconds <= 0) {
+		d->seconds = find_sleep(f->command);
+		if (d->seconds <= 0)
+			d->seconds = find_sleep(f->heading);
+	}
+	d->tables++;
+	((struct interrupts_state *)f->state)->in_table = true;
+	f->greedy = true;
+	return 0;
+}
+
+static int interrupts_row(struct import_feed *f, const struct import_line *raw,
+			  const struct import_line *next)
+{
+	const struct import_line bare = line_bare(raw, true), *l = &bare;
+	struct interrupts_data *d;
+	struct buf *text;
+	int r = 0;
+
+	(void)next;
+	if (is_heading(l->s))
+		r = begin_table(f, l);
+	else if (!f->run || !is_counter(l->s))
+		r = import_bad(f, "a counter without the heading of its CPUs");
+	if (r < 0)
+		return r;
+	d = f->run->data;
+	d->softirqs = d->softirqs || is_softirq(l->s);
+	text = &d->text[d->tables - 1];
+	if (text->len + l->len > TEXT_MAX) {
+		d->cut = true;
+		return 0;
+	}
+	return buf_printf(text, "%s\n", l->s);
+}
+
+/* Where the figures of a run come from. */
+struct emitter {
+	struct import_run *run;
+	const char *metric, *unit;
+	double factor;
+	bool key, each; /* of a run's few; also each CPU's */
+	const unsigned int *cpus;
+	size_t nr_cpus;
+};
+
+static int emit(const struct emitter *em, const char *labels, uint64_t count, bool key)
+{
+	const struct import_figure fig = { .metric = em->metric,
+					   .unit = em->unit,
+					   .labels = labels,
+					   .value = (double)count * em->factor,
+					   .n = -1,
+					   .key = em->key && key };
+
+	return import_figure_add(em->run, &fig);
+}
+
+static int emit_row(const struct emitter *em, const struct procint_row *row, const uint64_t *count)
+{
+	const struct interrupts_data *d = em->run->data;
+	const char *kind = d->softirqs ? "vec" : "irq";
+	char id[32], labels[64];
+	uint64_t total = 0;
+	int r = 0;
+
+	word_label(id, sizeof(id), (struct word){ row->id, strlen(row->id) });
+	for (size_t i = 0; i < (row->global ? 1 : em->nr_cpus); i++)
+		total += count[i];
+	snprintf(labels, sizeof(labels), "%s=%s", kind, id);
+	r = emit(em, labels, total, strcmp(id, "NET_RX") == 0);
+	for (size_t i = 0; i < em->nr_cpus && em->each && !row->global && r == 0; i++) {
+		snprintf(labels, sizeof(labels), "cpu=%u,%s=%s", em->cpus[i], kind, id);
+		r = emit(em, labels, count[i], false);
+	}
+	return r;
+}
+
+static int emit_totals(struct import_run *run, const struct procint *table)
+{
+	const struct interrupts_data *d = run->data;
+	const struct emitter em = {
+		.run = run,
+		.metric = d->softirqs ? "softirqs.total" : "interrupts.total",
+		.unit = "count",
+		.factor = 1,
+		.each = table->nr_rows * table->nr_cpus <= EACH_MAX,
+		.cpus = table->cpus,
+		.nr_cpus = table->nr_cpus,
+	};
+	uint64_t all = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < table->nr_rows && r == 0; i++) {
+		const struct procint_row *row = &table->rows[i];
+
+		for (size_t k = 0; k < (row->global ? 1 : table->nr_cpus); k++)
+			all += row->count[k];
+		r = emit_row(&em, row, row->count);
+	}
+	if (r == 0)
+		r = import_figure_add(run, &(struct import_figure){ em.metric, "count", "",
+								    (double)all, 0, -1, true });
+	if (r == 0 && table->nr_bad)
+		r = import_note(run, run->line, "%zu rows could not be understood", table->nr_bad);
+	return r;
+}
+
+static int note_changes(struct import_run *run, const struct procint_diff *diff)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < diff->nr_rows && r == 0; i++) {
+		const struct procint_delta *row = &diff->rows[i];
+
+		if (row->changes & PROCINT_RESET)
+			r = import_note(run, run->last_line,
+					"the counter of %s went backwards: it began again, or the "
+					"tables are not in the order of time",
+					row->row->id);
+	}
+	if (r == 0 && diff->nr_vanished)
+		r = import_note(run, run->last_line,
+				"%zu rows of the first table are not in the "
+				"second",
+				diff->nr_vanished);
+	if (r == 0 && diff->nr_cpus_changed)
+		r = import_note(run, run->last_line,
+				"%zu CPUs are in one table only and are left out",
+				diff->nr_cpus_changed);
+	return r;
+}
+
+/* How many counters fell: tables of two machines, or in the wrong order, are no pair. */
+static bool is_pair(const struct procint_diff *diff)
+{
+	size_t fell = 0;
+
+	for (size_t i = 0; i < diff->nr_rows; i++)
+		fell += (diff->rows[i].changes & PROCINT_RESET) != 0;
+	return fell * 4 <= diff->nr_rows;
+}
+
+static int emit_diff(const struct procint_diff *diff, const struct emitter *em)
+{
+	uint64_t all = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < diff->nr_rows && r == 0; i++) {
+		const struct procint_delta *row = &diff->rows[i];
+
+		all += row->total;
+		r = emit_row(em, row->row, row->count);
+	}
+	return r < 0 ? r : emit(em, "", all, true);
+}
+
+static int emit_pair(struct import_run *run, const struct procint *a, const struct procint *b)
+{
+	const struct interrupts_data *d = run->data;
+	struct emitter em = {
+		.run = run,
+		.metric = d->softirqs ? "softirqs" : "interrupts",
+		.unit = "count",
+		.factor = 1,
+		.key = d->seconds <= 0,
+	};
+	_cleanup_(procint_diff_release) struct procint_diff diff = {};
+	struct err e = {};
+	int r = procint_subtract(a, b, &diff, &e);
+
+	if (r < 0)
+		return r;
+	if (!is_pair(&diff))
+		return import_note(
+			run, run->last_line,
+			"most counters went backwards from the first table to the second: "
+			"no difference is taken");
+	em.each = diff.nr_rows * diff.nr_cpus <= EACH_MAX;
+	em.cpus = diff.cpus;
+	em.nr_cpus = diff.nr_cpus;
+	r = note_changes(run, &diff);
+	if (r == 0)
+		r = emit_diff(&diff, &em);
+	if (r < 0 || d->seconds <= 0)
+		return r;
+	em.metric = d->softirqs ? "softirqs.rate" : "interrupts.rate";
+	em.unit = "1/s";
+	em.factor = 1 / d->seconds;
+	em.key = true;
+	return emit_diff(&diff, &em);
+}
+
+static int interrupts_finish(struct import_run *run)
+{
+	const struct interrupts_data *d = run->data;
+	_cleanup_(procint_release) struct procint a = {}, b = {};
+	struct err e = {};
+	int r = procint_parse(buf_str(&d->text[0]), d->text[0].len, &a, &e);
+
+	if (r == 0 && d->tables == 2)
+		r = procint_parse(buf_str(&d->text[1]), d->text[1].len, &b, &e);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return import_note(run, run->line, "the table cannot be read: %s", e.msg);
+	if (d->cut)
+		r = import_note(run, run->line, "the table is too long: its end is not used");
+	if (r == 0)
+		r = emit_totals(run, d->tables == 2 ? &b : &a);
+	if (r == 0 && d->tables == 2)
+		r = emit_pair(run, &a, &b);
+	return r;
+}
+
+static const char *const interrupts_marks[] = { "CPU0", "CPU1", "CPU2", "CPU3", "CPU4", "CPU5",
+						"CPU6", "CPU7", "CPU8", "CPU9", NULL };
+
+const struct import_ops import_ops_interrupts = {
+	.name = "interrupts",
+	.program = "/proc/interrupts",
+	.marks = interrupts_marks,
+	.data_size = sizeof(struct interrupts_data),
+	.state_size = sizeof(struct interrupts_state),
+	.sniff = interrupts_sniff,
+	.chatter = interrupts_chatter,
+	.row = interrupts_row,
+	.finish = interrupts_finish,
+	.release = interrupts_release,
+};
