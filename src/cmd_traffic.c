@@ -437,7 +437,7 @@ static void view_begin(struct view *v, const struct flow *f, const struct wire_p
 {
 	struct json_object *start = NULL, *connected = NULL;
 
-	v->sender = f->sender;
+	v->sender = f->cfg.sender;
 	v->nr = f->have;
 	v->start_ns = f->start_ns;
 	memset(v->last, 0, sizeof(v->last));
@@ -650,7 +650,7 @@ static int watch_client(struct client *c, struct view *v, const struct args *a, 
 		if (r < 0)
 			return r;
 		if (now >= tick) {
-			view_interval(v, client_flow(c));
+			view_interval(v, client_flow(c, a->reverse ? CLIENT_RX : CLIENT_TX));
 			tick += interval;
 			shown = now >= end;
 		}
@@ -661,29 +661,25 @@ static int watch_client(struct client *c, struct view *v, const struct args *a, 
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 	}
 	if (interval && !shown)
-		view_interval(v, client_flow(c));
+		view_interval(v, client_flow(c, a->reverse ? CLIENT_RX : CLIENT_TX));
 	return 0;
 }
 
 static int run_test(struct client *c, struct view *v, const struct args *a, struct err *e)
 {
-	struct wire_params p = { .streams = (unsigned int)a->streams,
-				 .length_bytes = a->length_bytes,
-				 .time_s = (unsigned int)a->time_s,
-				 .rate_bps = a->rate_bps,
-				 .reverse = a->reverse };
 	int r = client_start(c, e);
 
 	if (r < 0)
 		return r;
-	view_begin(v, client_flow(c), &p);
+	view_begin(v, client_flow(c, a->reverse ? CLIENT_RX : CLIENT_TX), client_params(c));
 	r = client_wait_bytes(c, FIRST_BYTES_NS, e);
 	if (r >= 0)
 		r = watch_client(c, v, a, e);
 	if (r >= 0)
 		r = client_stop(c, e);
 	if (r >= 0)
-		view_end(v, client_flow(c), client_mine(c), client_theirs(c));
+		view_end(v, client_flow(c, a->reverse ? CLIENT_RX : CLIENT_TX), client_mine(c),
+			 client_theirs(c));
 	return r;
 }
 
@@ -694,14 +690,15 @@ static int run_client(const struct args *a, struct err *e)
 	struct view *v = calloc(1, sizeof(*v));
 	struct client_cfg cfg = { .host = a->host,
 				  .port = (uint16_t)a->port,
-				  .streams = (unsigned int)a->streams,
-				  .reverse = a->reverse,
-				  .nodelay = a->nodelay,
-				  .rate_bps = a->rate_bps,
-				  .time_s = (unsigned int)a->time_s,
-				  .length_bytes = a->length_bytes,
-				  .window_bytes = (unsigned int)a->window_bytes,
-				  .congestion = a->congestion,
+				  .params = { .streams = (unsigned int)a->streams,
+					      .reverse = a->reverse,
+					      .nodelay = a->nodelay,
+					      .rate_bps = a->rate_bps,
+					      .time_s = (unsigned int)a->time_s,
+					      .length_bytes = a->length_bytes,
+					      .window_bytes = (unsigned int)a->window_bytes,
+					      .server_cpu = -1 },
+				  .cpu = -1,
 				  .seed = clock_wall_ns(),
 				  .interrupted = &interrupted };
 	int r;
@@ -709,6 +706,8 @@ static int run_client(const struct args *a, struct err *e)
 	owner = (char *)v;
 	if (!v)
 		return err_nomem(e, "traffic");
+	if (a->congestion)
+		snprintf(cfg.params.congestion, sizeof(cfg.params.congestion), "%s", a->congestion);
 	v->args = a;
 	v->json = a->json;
 	if (!a->json)
@@ -734,28 +733,31 @@ static void on_said(void *ctx, const char *line)
 	fflush(stdout);
 }
 
-static void on_began(void *ctx, const char *client, const struct wire_params *p,
-		     const struct flow *f)
+static const struct flow *only_flow(const struct server_test *test)
+{
+	return test->rx ? test->rx : test->tx;
+}
+
+static void on_began(void *ctx, struct server_test *test)
 {
 	struct view *v = ctx;
 
 	if (!v->json)
-		printf("Accepted a test of %s\n", client);
-	view_begin(v, f, p);
+		printf("Accepted a test of %s\n", test->client);
+	view_begin(v, only_flow(test), test->params);
 }
 
-static void on_tick(void *ctx, const struct flow *f)
+static void on_tick(void *ctx, struct server_test *test)
 {
-	view_interval(ctx, f);
+	view_interval(ctx, only_flow(test));
 }
 
-static void on_ended(void *ctx, const struct flow *f, const struct wire_results *mine,
-		     const struct wire_results *theirs)
+static void on_ended(void *ctx, struct server_test *test)
 {
 	struct view *v = ctx;
 
-	view_end(v, f, mine, theirs);
-	view_flush(v, theirs ? NULL : "the client ended the test early");
+	view_end(v, only_flow(test), test->mine, test->theirs);
+	view_flush(v, test->theirs ? NULL : "the client ended the test early");
 }
 
 static int run_server(const struct args *a, struct err *e)
@@ -765,6 +767,8 @@ static int run_server(const struct args *a, struct err *e)
 	struct view *v = calloc(1, sizeof(*v));
 	struct server_cfg cfg = { .bind = a->bind,
 				  .port = (uint16_t)a->port,
+				  .listen_fd = -1,
+				  .cpu = -1,
 				  .one_off = a->one_off,
 				  .interval_ns = (uint64_t)(a->interval_s * 1e9),
 				  .watch = { .ctx = v,

@@ -106,24 +106,24 @@ static int resolve(struct client *c, struct err *e)
 int client_open(struct client **ret, const struct client_cfg *cfg, struct err *e)
 {
 	_cleanup_(client_closep) struct client *c = calloc(1, sizeof(*c));
-	struct flow_cfg flow = { .sender = !cfg->reverse,
-				 .streams = cfg->streams,
-				 .rate_bps = cfg->rate_bps,
-				 .length_bytes = cfg->length_bytes };
+	const struct wire_params *p = &cfg->params;
+	struct flow_cfg flow = { .stream = { .sender = !p->reverse,
+					     .rate_bps = p->rate_bps,
+					     .length_bytes = p->length_bytes },
+				 .streams = p->streams,
+				 .cpu = cfg->cpu };
 	int r;
 
 	if (!c)
 		return err_nomem(e, "client");
 	c->cfg = *cfg;
 	c->fd = c->wake_fd = -1;
-	if (!c->cfg.congestion)
-		c->cfg.congestion = "";
-	if (cfg->streams == 0 || cfg->streams > WIRE_STREAMS_MAX || cfg->length_bytes == 0 ||
-	    cfg->length_bytes > WIRE_LENGTH_MAX)
+	if (p->streams == 0 || p->streams > WIRE_STREAMS_MAX || p->length_bytes == 0 ||
+	    p->length_bytes > WIRE_LENGTH_MAX)
 		return err_set(e, -EINVAL,
 			       "%u streams of blocks of %zu bytes: 1 to %d streams and blocks of 1 "
 			       "to %u bytes are possible",
-			       cfg->streams, cfg->length_bytes, WIRE_STREAMS_MAX, WIRE_LENGTH_MAX);
+			       p->streams, p->length_bytes, WIRE_STREAMS_MAX, WIRE_LENGTH_MAX);
 	c->samples = calloc(cfg->max_samples + 1, sizeof(*c->samples));
 	if (!c->samples)
 		return err_nomem(e, "samples of a client");
@@ -147,9 +147,10 @@ static int connect_to(struct client *c, const struct addrinfo *a, bool data, int
 	_cleanup_(close_fdp) int fd =
 		socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct channel ch = channel_of(c, fd);
-	struct tcp_options opts = { .nodelay = c->cfg.nodelay || !data,
-				    .window_bytes = data ? c->cfg.window_bytes : 0,
-				    .congestion = data ? c->cfg.congestion : "" };
+	const struct wire_params *p = &c->cfg.params;
+	struct tcp_options opts = { .nodelay = p->nodelay || !data,
+				    .window_bytes = data ? p->window_bytes : 0,
+				    .congestion = data ? p->congestion : "" };
 	socklen_t len = sizeof(int);
 	int error = 0, r;
 
@@ -260,17 +261,10 @@ static int greet_patiently(struct client *c, struct err *e)
 static int agree(struct client *c, struct err *e)
 {
 	_cleanup_(buf_release) struct buf text = {};
-	struct wire_params p = { .reverse = c->cfg.reverse,
-				 .nodelay = c->cfg.nodelay,
-				 .streams = c->cfg.streams,
-				 .time_s = c->cfg.time_s,
-				 .rate_bps = c->cfg.rate_bps,
-				 .length_bytes = c->cfg.length_bytes,
-				 .window_bytes = c->cfg.window_bytes,
-				 .version = "irqlab " IRQLAB_VERSION };
+	struct wire_params p = c->cfg.params;
 	int r;
 
-	snprintf(p.congestion, sizeof(p.congestion), "%s", c->cfg.congestion);
+	snprintf(p.version, sizeof(p.version), "irqlab %s", IRQLAB_VERSION);
 	r = wire_params_encode(&p, &text, e);
 	if (r >= 0)
 		r = channel_write_json(&c->ch, &text, e);
@@ -465,6 +459,7 @@ static int exchange(struct client *c, struct err *e)
 	int r = channel_write_state(&c->ch, WIRE_TEST_END, e);
 
 	flow_finish(&c->flow, DRAIN_NS);
+	memset(&c->mine, 0, sizeof(c->mine));
 	flow_results(&c->flow, &c->mine);
 	if (r >= 0)
 		r = expect(c, WIRE_EXCHANGE_RESULTS, e);
@@ -508,6 +503,7 @@ int client_stop(struct client *c, struct err *e)
 	if (r < 0) {
 		channel_write_state(&c->ch, WIRE_CLIENT_TERMINATE, &ignored);
 		flow_finish(&c->flow, 0);
+		memset(&c->mine, 0, sizeof(c->mine));
 		flow_results(&c->flow, &c->mine);
 		return r;
 	}
@@ -541,13 +537,20 @@ void client_closep(struct client **c)
 	client_close(*c);
 }
 
-const struct flow *client_flow(const struct client *c)
+struct flow *client_flow(struct client *c, enum client_side side)
 {
-	return &c->flow;
+	return (side == CLIENT_TX) == c->flow.cfg.sender ? &c->flow : NULL;
 }
 
-const struct flow_count *client_samples(const struct client *c, size_t *ret_nr, size_t *ret_lost)
+const struct wire_params *client_params(const struct client *c)
 {
+	return &c->cfg.params;
+}
+
+const struct flow_count *client_samples(const struct client *c, enum client_side side,
+					size_t *ret_nr, size_t *ret_lost)
+{
+	(void)side;
 	*ret_nr = atomic_load_explicit(&c->nr_samples, memory_order_acquire);
 	*ret_lost = atomic_load_explicit(&c->lost, memory_order_relaxed);
 	return c->samples;
@@ -561,6 +564,13 @@ const struct wire_results *client_mine(const struct client *c)
 const struct wire_results *client_theirs(const struct client *c)
 {
 	return c->done ? &c->theirs : NULL;
+}
+
+const char *client_server_output(const struct client *c, bool *ret_is_json)
+{
+	(void)c;
+	*ret_is_json = false;
+	return NULL;
 }
 
 const char *client_cookie(const struct client *c)

@@ -20,31 +20,42 @@
 #include <stdint.h>
 
 #include "load/flow.h"
+#include "load/wire.h"
 
 struct client;
 struct err;
-struct wire_results;
 
 struct client_cfg {
-	const char *host; /* borrowed while the client lives, as all texts here */
+	const char *host; /* borrowed while the client lives, as all texts here; "fe80::1%eth0" */
 	uint16_t port;
-	unsigned int streams;
-	bool reverse;	     /* the server sends */
-	bool nodelay;	     /* TCP_NODELAY */
-	uint64_t rate_bps;   /* of each stream; 0: flat out */
-	unsigned int time_s; /* what the server is told; the caller ends the test */
-	size_t length_bytes; /* of a block */
-	unsigned int window_bytes;
-	const char *congestion; /* "" or NULL: the system's */
-	uint64_t seed;		/* of the cookie */
-	uint64_t retry_ns;	/* how long a busy or absent server is asked again */
-	uint64_t sample_ns;	/* 0: no samples */
-	size_t max_samples;
+	int family;	  /* AF_UNSPEC, AF_INET, AF_INET6 */
+	const char *bind; /* local address, may end in "%netdev"; NULL: any */
+	/*
+	 * Local port of the first stream, the next one the next; 0: any.  Data sockets are closed
+	 * so that the same ports can be had again at once: the same flow hash in every trial.
+	 */
+	uint16_t local_port;
+	/* What is agreed with the server, who is told params.time_s; the caller ends the test. */
+	struct wire_params params;
+	int cpu;		     /* of the first stream's thread here; -1: anywhere */
+	uint64_t seed;		     /* of the cookie */
+	uint64_t connect_timeout_ns; /* 0: 5 s */
+	uint64_t receive_timeout_ns; /* a receiving test without a byte breaks; 0: 120 s */
+	uint64_t retry_ns;	     /* how long a busy or absent server is asked again */
+	uint64_t sample_ns;	     /* 0: no samples */
+	size_t max_samples;	     /* of each flow */
 	/*
 	 * Borrowed, may be NULL.  When true, what waits ends soon with -ECANCELED; a test that ran
 	 * before is still ended as agreed if the server is quick about it.
 	 */
 	const atomic_bool *interrupted;
+};
+
+/* The two directions of a test, seen from here. */
+enum client_side {
+	CLIENT_TX, /* the client sends, or asks (rr, crr) */
+	CLIENT_RX, /* the client receives */
+	CLIENT_SIDES,
 };
 
 int client_open(struct client **ret, const struct client_cfg *cfg, struct err *e);
@@ -60,12 +71,21 @@ int client_stop(struct client *c, struct err *e);
 void client_close(struct client *c);
 void client_closep(struct client **c);
 
-const struct flow *client_flow(const struct client *c);
+/* NULL when the test does not have this direction; both with params.bidir. */
+struct flow *client_flow(struct client *c, enum client_side side);
+/* What was agreed: params with the defaults that depend on the path filled in (UDP length). */
+const struct wire_params *client_params(const struct client *c);
 /* Samples so far, and how many found no room; complete after client_stop(). */
-const struct flow_count *client_samples(const struct client *c, size_t *ret_nr, size_t *ret_lost);
-/* After client_stop(); NULL before. */
+const struct flow_count *client_samples(const struct client *c, enum client_side side,
+					size_t *ret_nr, size_t *ret_lost);
+/*
+ * After client_stop(); NULL before.  Streams of the first flow, then of the second: the client's
+ * sending ones come first.
+ */
 const struct wire_results *client_mine(const struct client *c);
 const struct wire_results *client_theirs(const struct client *c);
+/* What the server printed, when params.get_server_output asked for it; NULL when it did not say. */
+const char *client_server_output(const struct client *c, bool *ret_is_json);
 const char *client_cookie(const struct client *c);
 
 #endif

@@ -30,16 +30,16 @@ static int init_stream(struct flow *f, const struct flow_cfg *cfg, unsigned int 
 	struct stream *s = &f->v[i];
 
 	*s = (struct stream){ .fd = -1,
-			      .id = wire_stream_id(i),
-			      .sender = cfg->sender,
-			      .rate_bps = cfg->rate_bps,
-			      .length_bytes = cfg->length_bytes,
+			      .id = wire_stream_id(cfg->first_index + i),
+			      .cfg = &f->cfg,
+			      .limit = &f->limit,
+			      .cpu = -1,
 			      .phase = &f->phase };
 	f->nr++;
-	s->block = malloc(cfg->length_bytes);
+	s->block = malloc(f->cfg.length_bytes);
 	if (!s->block)
 		return err_nomem(e, "block of a stream");
-	fill(s->block, cfg->length_bytes);
+	fill(s->block, f->cfg.length_bytes);
 	return 0;
 }
 
@@ -47,8 +47,8 @@ int flow_init(struct flow *f, const struct flow_cfg *cfg, struct err *e)
 {
 	int r = 0;
 
-	assert(cfg->streams > 0 && cfg->length_bytes > 0);
-	*f = (struct flow){ .sender = cfg->sender };
+	assert(cfg->streams > 0 && cfg->stream.length_bytes > 0);
+	*f = (struct flow){ .cfg = cfg->stream };
 	f->v = aligned_alloc(STREAM_ALIGN, cfg->streams * sizeof(*f->v));
 	f->threads = calloc(cfg->streams, sizeof(*f->threads));
 	f->omit = calloc(cfg->streams, sizeof(*f->omit));
@@ -112,14 +112,16 @@ void flow_read_stream(const struct flow *f, unsigned int i, struct flow_count *r
 {
 	struct tcpinfo info = {};
 
-	if (f->sender)
+	if (f->cfg.sender)
 		tcpinfo_read(f->v[i].fd, &info);
 	*ret = (struct flow_count){ .t_ns = clock_mono_ns(),
 				    .bytes = flow_bytes(f, i),
 				    .acked_bytes = info.acked_bytes,
 				    .retransmits = info.retransmits,
 				    .cwnd_bytes = info.cwnd_bytes,
-				    .rtt_ns = info.rtt_ns };
+				    .rtt_ns = info.rtt_ns,
+				    .rttvar_ns = info.rttvar_ns,
+				    .pmtu_bytes = info.pmtu_bytes };
 }
 
 void flow_read(const struct flow *f, struct flow_count *ret)
@@ -198,7 +200,7 @@ void flow_quiet(struct flow *f)
 		f->end_ns = clock_mono_ns();
 		getrusage(RUSAGE_SELF, &f->usage_end);
 	}
-	if (f->sender) {
+	if (f->cfg.sender) {
 		atomic_store(&f->phase, STREAM_QUIT);
 		join_all(f, 0);
 	} else {
@@ -209,7 +211,7 @@ void flow_quiet(struct flow *f)
 void flow_finish(struct flow *f, uint64_t bound_ns)
 {
 	flow_quiet(f);
-	for (unsigned int i = 0; f->sender && i < f->have; i++)
+	for (unsigned int i = 0; f->cfg.sender && i < f->have; i++)
 		shutdown(f->v[i].fd, SHUT_WR);
 	join_all(f, clock_mono_ns() + bound_ns);
 	for (unsigned int i = 0; i < f->have; i++) {
@@ -247,8 +249,6 @@ void flow_results(const struct flow *f, struct wire_results *ret)
 	double counted = f->end_ns > f->omit_ns ? (double)(f->end_ns - f->omit_ns) / 1e9 : 0;
 	double percent = all > 0 ? 100 / all : 0;
 
-	memset(ret, 0, sizeof(*ret));
-	ret->nr = f->have;
 	ret->cpu_user = percent * seconds(f->usage_end.ru_utime, f->usage_start.ru_utime);
 	ret->cpu_system = percent * seconds(f->usage_end.ru_stime, f->usage_start.ru_stime);
 	ret->cpu_total = ret->cpu_user + ret->cpu_system;
@@ -257,11 +257,12 @@ void flow_results(const struct flow *f, struct wire_results *ret)
 		struct flow_count c;
 
 		flow_read_stream(f, i, &c);
-		ret->streams[i] = (struct wire_stream){
+		ret->streams[ret->nr++] = (struct wire_stream){
 			.id = f->v[i].id,
 			.bytes = c.bytes - f->omit[i].bytes,
-			.retransmits = f->sender ? (int64_t)(c.retransmits - f->omit[i].retransmits)
-						 : WIRE_UNKNOWN,
+			.retransmits = f->cfg.sender
+					       ? (int64_t)(c.retransmits - f->omit[i].retransmits)
+					       : WIRE_UNKNOWN,
 			.end_s = counted,
 		};
 	}

@@ -3,7 +3,8 @@
 #define LOAD_FLOW_H
 
 /*
- * The data streams of one test, at either end: all send or all receive, one thread each.
+ * The data streams of one direction of a test, at either end: all send or all receive, one thread
+ * each.  A test of both directions has two flows.  In rr and crr the client's flow is the "sender".
  *
  *	flow_init	allocate
  *	flow_take	one connected socket after another
@@ -21,23 +22,37 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
+#include "load/stream.h"
+
 struct err;
-struct stream;
+struct hist;
 struct wire_results;
 
 /* Counters of a stream or the sum over a flow. */
 struct flow_count {
 	uint64_t t_ns; /* CLOCK_MONOTONIC, taken with the bytes */
 	uint64_t bytes;
-	/* of a sender only, otherwise 0 */
+	/* of UDP; of rr and crr packets are transactions and lost requests without a response */
+	uint64_t packets;
+	int64_t lost;
+	uint64_t out_of_order;
+	uint64_t received;  /* of UDP receivers */
+	uint64_t jitter_ns; /* of a flow: the mean */
+	/* of a TCP sender only, otherwise 0 */
 	uint64_t acked_bytes;
 	uint64_t retransmits;
 	uint64_t cwnd_bytes; /* of a flow: the sum */
-	uint64_t rtt_ns;     /* of a flow: the mean */
+	uint64_t snd_wnd_bytes;
+	uint64_t rtt_ns; /* of a flow: the mean, as rttvar_ns */
+	uint64_t rttvar_ns;
+	uint64_t pmtu_bytes;
+	uint64_t reorder;
+	uint64_t delivery_bps; /* of a flow: the sum */
 };
 
 struct flow {
-	bool sender;
+	struct stream_cfg cfg;
+	struct stream_limit limit;
 	unsigned int nr;   /* streams asked for */
 	unsigned int have; /* sockets taken */
 	struct stream *v;
@@ -52,10 +67,11 @@ struct flow {
 };
 
 struct flow_cfg {
-	bool sender;
+	struct stream_cfg stream;
 	unsigned int streams;
-	uint64_t rate_bps; /* of each stream */
-	size_t length_bytes;
+	unsigned int first_index; /* of the first stream's id: the second flow of a test goes on */
+	uint64_t limit_bytes;	  /* senders of the flow stop there; 0: never */
+	int cpu; /* of the first stream's thread, the next one on the next CPU; -1: any */
 };
 
 int flow_init(struct flow *f, const struct flow_cfg *cfg, struct err *e);
@@ -70,8 +86,17 @@ void flow_read(const struct flow *f, struct flow_count *ret);
 uint64_t flow_bytes(const struct flow *f, unsigned int i);
 unsigned int flow_id(const struct flow *f, unsigned int i);
 int flow_fd(const struct flow *f, unsigned int i);
+/* The CPU that last processed the stream's packets (SO_INCOMING_CPU); -1: none, unknown. */
+int flow_incoming_cpu(const struct flow *f, unsigned int i);
+/*
+ * rr and crr, client: add to @into what stream @i recorded since the last call [ns].  Waits for the
+ * transaction under way, 100 ms at most; what cannot be taken now is in the next call's.
+ */
+void flow_take_hist(struct flow *f, unsigned int i, struct hist *into);
 /* What is counted starts here. */
 void flow_omit(struct flow *f);
+/* Whether the senders have used up their limit. */
+bool flow_is_spent(const struct flow *f);
 /*
  * The test is about to end: no more bytes from the senders, their threads are joined.  Receivers go
  * on while bytes come; that the peer ends a stream is no error any more.
@@ -84,7 +109,8 @@ void flow_quiet(struct flow *f);
 void flow_finish(struct flow *f, uint64_t bound_ns);
 /* 0, or why the first stream that broke before flow_quiet() did. Any thread, no system call. */
 int flow_check(const struct flow *f, struct err *e);
-/* What this end reports; after flow_finish(). */
+/* Append what this end reports of the flow to @ret (zeroed before the first); after flow_finish().
+ */
 void flow_results(const struct flow *f, struct wire_results *ret);
 void flow_release(struct flow *f);
 

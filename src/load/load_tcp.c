@@ -80,6 +80,11 @@ static const struct metric_desc metrics[] = {
 	{},
 };
 
+static enum client_side side(const struct load *l)
+{
+	return l->cfg.direction == TO_DUT ? CLIENT_RX : CLIENT_TX;
+}
+
 static int tcp_usable(const struct host *host, struct err *why)
 {
 	(void)host;
@@ -122,20 +127,23 @@ static int open_client(struct load *l, const struct load_env *env, struct err *e
 	struct client_cfg cfg = {
 		.host = env->peer->addr,
 		.port = l->cfg.port ? (uint16_t)l->cfg.port : env->peer->port,
-		.streams = (unsigned int)l->cfg.streams,
-		.reverse = l->cfg.direction == TO_DUT,
-		.nodelay = l->cfg.nodelay,
-		.rate_bps = l->cfg.rate_bps / l->cfg.streams,
-		.time_s = time_s < WIRE_TIME_MAX_S ? (unsigned int)time_s : WIRE_TIME_MAX_S,
-		.length_bytes = l->cfg.length_bytes,
-		.window_bytes = (unsigned int)l->cfg.window_bytes,
-		.congestion = l->cfg.congestion,
+		.params = { .streams = (unsigned int)l->cfg.streams,
+			    .reverse = l->cfg.direction == TO_DUT,
+			    .nodelay = l->cfg.nodelay,
+			    .rate_bps = l->cfg.rate_bps / l->cfg.streams,
+			    .time_s = time_s < WIRE_TIME_MAX_S ? (unsigned int)time_s
+							       : WIRE_TIME_MAX_S,
+			    .length_bytes = l->cfg.length_bytes,
+			    .window_bytes = (unsigned int)l->cfg.window_bytes,
+			    .server_cpu = -1 },
+		.cpu = -1,
 		.seed = env->seed,
 		.retry_ns = RETRY_NS,
 		.sample_ns = SAMPLE_NS,
 		.max_samples = env->length_ns / SAMPLE_NS + SPARE_SAMPLES,
 	};
 
+	snprintf(cfg.params.congestion, sizeof(cfg.params.congestion), "%s", l->cfg.congestion);
 	return client_open(&l->client, &cfg, e);
 }
 
@@ -178,7 +186,7 @@ static int tcp_begin(struct load *l, uint64_t now_ns, struct err *e)
 	if (r < 0)
 		return r;
 	l->begin_ns = now_ns;
-	flow_read(client_flow(l->client), &l->begin);
+	flow_read(client_flow(l->client, side(l)), &l->begin);
 	return 0;
 }
 
@@ -187,7 +195,7 @@ static int tcp_end(struct load *l, uint64_t now_ns, struct err *e)
 	int r;
 
 	(void)now_ns; /* the counters' own time is nearer to them */
-	flow_read(client_flow(l->client), &l->end);
+	flow_read(client_flow(l->client, side(l)), &l->end);
 	r = client_check(l->client, e);
 	if (r < 0)
 		return r;
@@ -249,7 +257,7 @@ static int emit_series(const struct load *l, enum column which, struct sample_si
 	_cleanup_(buf_release) struct buf name = {};
 	_cleanup_(free_charp) char *owner = NULL;
 	size_t nr, lost;
-	const struct flow_count *s = client_samples(l->client, &nr, &lost);
+	const struct flow_count *s = client_samples(l->client, side(l), &nr, &lost);
 	struct point *points = calloc(nr + 1, sizeof(*points));
 	struct record rec = { .kind = RECORD_SERIES, .labels = "", .points = points };
 
@@ -318,7 +326,7 @@ static int emit_lost(const struct load *l, struct sample_sink *out, struct err *
 	char text[96];
 	size_t nr, lost;
 
-	client_samples(l->client, &nr, &lost);
+	client_samples(l->client, side(l), &nr, &lost);
 	if (lost == 0)
 		return 0;
 	snprintf(text, sizeof(text), "the last %zu points of the series found no room", lost);

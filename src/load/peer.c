@@ -45,7 +45,7 @@ static void go_home(struct peer_link *l)
 
 static int start_server(struct peer_link *l, struct err *e)
 {
-	struct server_cfg cfg = { .bind = "0.0.0.0", .port = PORT };
+	struct server_cfg cfg = { .bind = "0.0.0.0", .port = PORT, .listen_fd = -1, .cpu = -1 };
 	int r = server_open(&l->server, &cfg, e);
 
 	if (r >= 0)

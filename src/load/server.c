@@ -48,6 +48,7 @@ struct server {
 	struct greeting client;
 	struct wire_params params;
 	struct flow flow;
+	struct server_test test;
 	struct wire_results mine, theirs;
 };
 
@@ -233,7 +234,7 @@ static int look_at_streams(struct server *s, struct channel *ch, struct progress
 		p->broken_ns = now;
 	if (r >= 0 || now - p->broken_ns < BROKEN_NS)
 		return 0;
-	refuse(ch, s->flow.sender ? WIRE_ESTREAMWRITE : WIRE_ESTREAMREAD, -r);
+	refuse(ch, s->flow.cfg.sender ? WIRE_ESTREAMWRITE : WIRE_ESTREAMREAD, -r);
 	*e = why;
 	return r;
 }
@@ -258,7 +259,7 @@ static int look(struct server *s, struct progress *p, uint64_t *ret_next, struct
 	}
 	if (now >= p->tick_ns) {
 		if (s->cfg.watch.tick)
-			s->cfg.watch.tick(s->cfg.watch.ctx, &s->flow);
+			s->cfg.watch.tick(s->cfg.watch.ctx, &s->test);
 		p->tick_ns += s->cfg.interval_ns;
 	}
 	next = p->tick_ns < next ? p->tick_ns : next;
@@ -308,11 +309,20 @@ static int run_test(struct server *s, struct channel *ch, struct err *e)
 		refuse(ch, WIRE_ECREATESTREAM, -r);
 		return r;
 	}
+	s->test = (struct server_test){ .nr = s->test.nr + 1,
+					.client = s->client.peer,
+					.cookie = s->client.cookie,
+					.params = &s->params };
+	if (s->flow.cfg.sender)
+		s->test.tx = &s->flow;
+	else
+		s->test.rx = &s->flow;
 	if (s->cfg.watch.began)
-		s->cfg.watch.began(s->cfg.watch.ctx, s->client.peer, &s->params, &s->flow);
+		s->cfg.watch.began(s->cfg.watch.ctx, &s->test);
 	r = watch_test(s, ch, e);
 	flow_quiet(&s->flow);
 	flow_finish(&s->flow, r < 0 ? 0 : DRAIN_NS);
+	memset(&s->mine, 0, sizeof(s->mine));
 	flow_results(&s->flow, &s->mine);
 	return r;
 }
@@ -356,9 +366,12 @@ static int serve_streams(struct server *s, struct channel *ch, struct err *e)
 		r = run_test(s, ch, e);
 	if (r >= 0)
 		r = exchange(s, ch, &has_theirs, e);
+	s->test.mine = &s->mine;
+	s->test.theirs = has_theirs ? &s->theirs : NULL;
+	if (r < 0)
+		s->test.why = e->msg;
 	if (s->flow.start_ns && s->cfg.watch.ended)
-		s->cfg.watch.ended(s->cfg.watch.ctx, &s->flow, &s->mine,
-				   has_theirs ? &s->theirs : NULL);
+		s->cfg.watch.ended(s->cfg.watch.ctx, &s->test);
 	return r;
 }
 
@@ -378,10 +391,11 @@ static int serve(struct server *s, struct err *e)
 	s->mine.nr = 0;
 	r = read_params(s, &ch, e);
 	if (r >= 0) {
-		struct flow_cfg cfg = { .sender = s->params.reverse,
+		struct flow_cfg cfg = { .stream = { .sender = s->params.reverse,
+						    .rate_bps = s->params.rate_bps,
+						    .length_bytes = s->params.length_bytes },
 					.streams = s->params.streams,
-					.rate_bps = s->params.rate_bps,
-					.length_bytes = s->params.length_bytes };
+					.cpu = s->cfg.cpu };
 
 		r = flow_init(&s->flow, &cfg, e);
 		if (r < 0)

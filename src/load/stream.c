@@ -28,7 +28,7 @@ static void break_off(struct stream *s, int error)
 /* Sleep towards the next block's time; true while it has not come. */
 static bool is_early(const struct stream *s, uint64_t bytes)
 {
-	uint64_t due = stream_due_ns(s->start_ns, bytes, s->rate_bps);
+	uint64_t due = stream_due_ns(s->start_ns, bytes, s->cfg->rate_bps);
 	uint64_t now = clock_mono_ns();
 	struct timespec until;
 
@@ -46,9 +46,9 @@ static void send_blocks(struct stream *s)
 	while (phase_of(s) == STREAM_RUN) {
 		ssize_t n;
 
-		if (s->rate_bps && is_early(s, bytes))
+		if (s->cfg->rate_bps && is_early(s, bytes))
 			continue;
-		n = send(s->fd, s->block, s->length_bytes, MSG_NOSIGNAL);
+		n = send(s->fd, s->block, s->cfg->length_bytes, MSG_NOSIGNAL);
 		if (n >= 0) {
 			bytes += (uint64_t)n;
 			count(s, bytes);
@@ -66,7 +66,7 @@ static void receive_blocks(struct stream *s)
 
 	/* twice idle, since the first wait may have begun before the drain did */
 	while (phase_of(s) != STREAM_QUIT && idle < 2) {
-		ssize_t n = recv(s->fd, s->block, s->length_bytes, 0);
+		ssize_t n = recv(s->fd, s->block, s->cfg->length_bytes, 0);
 
 		if (n > 0) {
 			bytes += (uint64_t)n;
@@ -93,7 +93,7 @@ void *stream_run(void *stream)
 
 	/* 50 us of slack would be a fifth of the gap between blocks at 4 Gbit/s */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-	if (s->sender)
+	if (s->cfg->sender)
 		send_blocks(s);
 	else
 		receive_blocks(s);

@@ -3,14 +3,20 @@
 #define LOAD_STREAM_H
 
 /*
- * One data connection: the loop that moves bytes, alone in its file.  It sends or receives blocks
- * and stores one counter; it does not allocate, lock, format or touch a file.
+ * One data connection: the loops that move bytes, each alone in its file (stream_tcp.c,
+ * stream_udp.c, stream_rr.c, stream_crr.c).  A loop is chosen before it runs; it moves blocks and
+ * stores counters; it does not allocate, lock, format or touch a file.
  */
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "load/wire.h"
+
+struct err;
+struct hist;
 
 /* Waits in send() and recv() are this long at most, so that a phase is noticed. */
 #define STREAM_WAIT_NS (100 * UINT64_C(1000000))
@@ -22,20 +28,58 @@ enum stream_phase {
 	STREAM_QUIT,  /* end now */
 };
 
+/* The same for all streams of a flow. */
+struct stream_cfg {
+	bool sender; /* of rr and crr: the client */
+	bool udp;
+	enum wire_mode mode;
+	uint64_t rate_bps; /* 0: flat out */
+	uint64_t rr_per_s; /* rr, crr: 0 is back to back */
+	enum wire_arrivals arrivals;
+	uint64_t seed; /* of the arrivals; each stream draws its own from it */
+	unsigned int burst;
+	size_t length_bytes;
+	unsigned int request_bytes, response_bytes;
+	bool counters_64bit, repeating_payload, zerocopy, skip_rx_copy, gsro;
+};
+
+/*
+ * What is left to send, shared by the senders of a flow (-n, -k): a sender takes what it is about
+ * to send and gives back what it could not.  At the end of it senders sleep until the phase
+ * changes.
+ */
+struct stream_limit {
+	bool limited;
+	_Alignas(STREAM_ALIGN) _Atomic int64_t left_bytes;
+};
+
 struct stream {
 	int fd; /* blocking, waits bounded by STREAM_WAIT_NS */
 	unsigned int id;
-	bool sender;
-	uint64_t rate_bps; /* 0: flat out */
+	const struct stream_cfg *cfg;
 	uint64_t start_ns; /* CLOCK_MONOTONIC; pacing counts from here */
-	size_t length_bytes;
-	char *block; /* length_bytes of them */
+	uint64_t seed;
+	char *block; /* length_bytes of them, or what the loop needs */
 	const atomic_int *phase;
+	struct stream_limit *limit;
+	int cpu; /* pinned there; -1: anywhere */
 	/* written by the stream's thread alone, on a cache line of its own */
 	_Alignas(STREAM_ALIGN) _Atomic uint64_t bytes;
+	_Atomic uint64_t
+		packets;      /* datagrams sent; highest sequence number received; transactions */
+	_Atomic int64_t lost; /* datagrams; requests without a response */
+	_Atomic uint64_t out_of_order;
+	_Atomic uint64_t received; /* datagrams that came, late ones and duplicates included */
+	_Atomic uint64_t jitter_ns;
 	_Atomic uint64_t end_ns; /* last byte received after STREAM_RUN; 0: none */
 	atomic_bool done;	 /* the thread is about to return */
 	atomic_int error;	 /* errno that ended the stream in STREAM_RUN; 0: none */
+	/*
+	 * rr and crr, client: the loop records into hist[want] and says so in @used after every
+	 * transaction, so that a reader can swap and take the other one without a lock.
+	 */
+	struct hist *hist[2];
+	atomic_uint want, used;
 };
 
 /* The thread; @stream is a struct stream. */

@@ -30,13 +30,22 @@ enum wire_state {
 	WIRE_EXCHANGE_RESULTS = 13,
 	WIRE_DISPLAY_RESULTS = 14,
 	WIRE_DONE = 16,
+	/*
+	 * Ours: the answer of an irqlab server to the key "irqlab", before CREATE_STREAMS; JSON
+	 * follows.  A stock server ignores the key and never sends it.
+	 */
+	WIRE_EXTENDED = 100,
 };
 
-/* What a server error's first number means to a stock client. */
+/* What a server error's first number means to a stock client (iperf_api.h of 3.21). */
 enum wire_errno {
 	WIRE_EUNIMP = 13,
+	WIRE_ETOTALRATE = 27,	/* more than the server's limit */
+	WIRE_EMAXDURATION = 37, /* longer than the server allows */
 	WIRE_ERECVPARAMS = 114,
 	WIRE_ESETCONGESTION = 134,
+	WIRE_ENOMSG = 144, /* idle too long */
+	WIRE_EDURATION_EXPIRED = 160,
 	WIRE_ECREATESTREAM = 200,
 	WIRE_ESTREAMWRITE = 205,
 	WIRE_ESTREAMREAD = 206,
@@ -45,26 +54,65 @@ enum wire_errno {
 #define WIRE_COOKIE_SIZE 37 /* 36 printable characters and NUL */
 #define WIRE_PARAMS_MAX 8192
 #define WIRE_RESULTS_MAX (1U << 20)
-#define WIRE_STREAMS_MAX 128
+#define WIRE_STREAMS_MAX 128	   /* in one direction */
 #define WIRE_LENGTH_MAX (1U << 20) /* of a block */
 #define WIRE_TIME_MAX_S 86400
 #define WIRE_WINDOW_MAX (512U << 20)
+#define WIRE_MSS_MAX 32767
+#define WIRE_BURST_MAX 1000
+#define WIRE_OMIT_MAX_S 600
+#define WIRE_UDP_LENGTH_MAX 65507
+#define WIRE_UDP_LENGTH_MIN 16 /* what a datagram's header takes */
+#define WIRE_RR_SIZE_MAX (1U << 20)
+
+/* What is done with the streams. */
+enum wire_mode {
+	WIRE_BULK, /* iperf3's: one side sends, the other receives */
+	WIRE_RR,   /* ours: request and response, over and over */
+	WIRE_CRR,  /* ours: connect, request, response, close */
+};
+
+/* When paced work is due. */
+enum wire_arrivals {
+	WIRE_EVEN,
+	WIRE_POISSON, /* exponential gaps, seeded */
+};
 
 /* What the client asks for. */
 struct wire_params {
 	bool udp;
 	bool reverse; /* the server sends */
-	bool bidir;
+	bool bidir;   /* both do: the first half of the streams is the client's to send on */
 	bool nodelay;
-	unsigned int streams;
-	unsigned int time_s; /* 0: until the client says so */
+	bool udp_counters_64bit;
+	bool repeating_payload;
+	bool dont_fragment;
+	bool zerocopy;	   /* of the sender */
+	bool skip_rx_copy; /* of the receiver */
+	bool gsro;	   /* UDP GSO at the sender, GRO at the receiver (3.21) */
+	bool get_server_output;
+	unsigned int streams; /* of each direction */
+	unsigned int time_s;  /* 0: until the client says so */
 	unsigned int omit_s;
-	uint64_t bytes, blocks; /* other ways to end; the client decides when */
+	uint64_t bytes, blocks; /* other ways to end: of each direction */
 	uint64_t rate_bps;	/* of each stream; 0: flat out */
+	unsigned int burst;	/* blocks sent at once when paced; 0: one */
 	size_t length_bytes;	/* of a block; 0: the default of the protocol */
 	unsigned int window_bytes;
+	unsigned int mss_bytes;
+	unsigned int tos;
+	unsigned int flowlabel;
+	int server_cpu;	     /* -A n,m: where the server shall run; -1: anywhere */
 	char congestion[16]; /* "" leaves the system's */
+	char title[128];
+	char extra_data[1024];
 	char version[32];
+	/* what a stock peer does not know; sent only when it differs from the default */
+	enum wire_mode mode;
+	enum wire_arrivals arrivals;
+	uint64_t seed;				    /* of the arrivals */
+	uint64_t rr_per_s;			    /* of each stream; 0: back to back */
+	unsigned int request_bytes, response_bytes; /* of rr and crr */
 };
 
 #define WIRE_UNKNOWN INT64_C(-1)
@@ -74,6 +122,13 @@ struct wire_stream {
 	unsigned int id;
 	uint64_t bytes;
 	int64_t retransmits; /* WIRE_COUNT_MAX at most; WIRE_UNKNOWN: not available */
+	/* of UDP: the sender knows packets, the receiver all of them */
+	uint64_t packets; /* sent; at a receiver the highest sequence number seen */
+	int64_t errors;	  /* lost: gaps in the sequence less what came late */
+	uint64_t omitted_packets;
+	int64_t omitted_errors;
+	bool has_omitted; /* both were there (3.14) */
+	double jitter_s;
 	double start_s, end_s;
 };
 
@@ -82,7 +137,7 @@ struct wire_results {
 	double cpu_total, cpu_user, cpu_system; /* percent, as the protocol has it */
 	char congestion[16];
 	unsigned int nr;
-	struct wire_stream streams[WIRE_STREAMS_MAX];
+	struct wire_stream streams[2 * WIRE_STREAMS_MAX];
 };
 
 /* Stream ids on the wire are 1, 3, 4, 5, ...: the second is skipped. @index from 0. */

@@ -54,25 +54,25 @@ static void on_said(void *ctx, const char *line)
 	snprintf(notes.said + len, sizeof(notes.said) - len, "%s\n", line);
 }
 
-static void on_began(void *ctx, const char *client, const struct wire_params *p,
-		     const struct flow *f)
+static void on_began(void *ctx, struct server_test *test)
 {
 	notes.begun++;
 }
 
-static void on_ended(void *ctx, const struct flow *f, const struct wire_results *mine,
-		     const struct wire_results *theirs)
+static void on_ended(void *ctx, struct server_test *test)
 {
-	notes.mine = *mine;
-	notes.has_theirs = theirs != NULL;
-	if (theirs)
-		notes.theirs = *theirs;
+	notes.mine = *test->mine;
+	notes.has_theirs = test->theirs != NULL;
+	if (test->theirs)
+		notes.theirs = *test->theirs;
 	notes.tests++;
 }
 
 static struct server *new_server(uint64_t step_ns)
 {
 	struct server_cfg cfg = { .bind = "127.0.0.1",
+				  .listen_fd = -1,
+				  .cpu = -1,
 				  .step_ns = step_ns,
 				  .watch = {
 					  .said = on_said, .began = on_began, .ended = on_ended } };
@@ -89,9 +89,11 @@ static struct client_cfg client_of(const struct server *s)
 {
 	return (struct client_cfg){ .host = "127.0.0.1",
 				    .port = server_port(s),
-				    .streams = 1,
-				    .time_s = 10,
-				    .length_bytes = 128 << 10,
+				    .params = { .streams = 1,
+						.time_s = 10,
+						.length_bytes = 128 << 10,
+						.server_cpu = -1 },
+				    .cpu = -1,
 				    .sample_ns = 20 * NS_PER_MS,
 				    .max_samples = 1000 };
 }
@@ -125,9 +127,9 @@ static void both_ends_count_the_same(bool reverse, unsigned int streams, uint64_
 	const struct wire_results *mine, *theirs;
 	struct client *c;
 
-	cfg.reverse = reverse;
-	cfg.streams = streams;
-	cfg.rate_bps = rate_bps;
+	cfg.params.reverse = reverse;
+	cfg.params.streams = streams;
+	cfg.params.rate_bps = rate_bps;
 	c = run_client(&cfg, 300);
 	mine = client_mine(c);
 	theirs = client_theirs(c);
@@ -195,8 +197,8 @@ static void a_paced_stream_never_runs_ahead_of_its_clock(void **state)
 	struct client *c;
 	const struct wire_stream *mine;
 
-	cfg.rate_bps = rate;
-	cfg.length_bytes = 10000;
+	cfg.params.rate_bps = rate;
+	cfg.params.length_bytes = 10000;
 	c = run_client(&cfg, 1000);
 	mine = &client_mine(c)->streams[0];
 	/* whole blocks up to the end, by the client's own clock; far below only if it stood still
@@ -226,7 +228,7 @@ static void samples_grow_and_overflow_is_counted(void **state)
 
 	cfg.max_samples = 3;
 	c = run_client(&cfg, 500);
-	v = client_samples(c, &nr, &lost);
+	v = client_samples(c, CLIENT_TX, &nr, &lost);
 	assert_int_equal(nr, 3);
 	assert_true(lost > 0);
 	for (size_t i = 1; i < nr; i++) {
@@ -444,7 +446,7 @@ static void a_silent_connection_keeps_nobody_waiting(void **state)
 	int silent = connect_to(s), half = connect_to(s);
 
 	put(half, COOKIE, 20);
-	cfg.streams = 3;
+	cfg.params.streams = 3;
 	client_close(run_client(&cfg, 1));
 	close(silent);
 	close(half);
@@ -615,7 +617,9 @@ static void something_else_than_a_server_is_a_helpful_error(void **state)
 	socklen_t len = sizeof(at);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct client_cfg cfg = {
-		.host = "127.0.0.1", .streams = 1, .time_s = 1, .length_bytes = 1000
+		.host = "127.0.0.1",
+		.params = { .streams = 1, .time_s = 1, .length_bytes = 1000, .server_cpu = -1 },
+		.cpu = -1,
 	};
 	struct client *c = NULL;
 	struct err e = {};
@@ -685,10 +689,12 @@ static void open_quitter(struct quitter *q)
 	assert_int_equal(getsockname(q->listen_fd, (struct sockaddr *)&at, &len), 0);
 	q->cfg = (struct client_cfg){ .host = "127.0.0.1",
 				      .port = ntohs(at.sin_port),
-				      .reverse = true,
-				      .streams = 2,
-				      .time_s = 1,
-				      .length_bytes = 1000 };
+				      .params = { .reverse = true,
+						  .streams = 2,
+						  .time_s = 1,
+						  .length_bytes = 1000,
+						  .server_cpu = -1 },
+				      .cpu = -1 };
 	assert_int_equal(pthread_create(&q->thread, NULL, quit_one_stream, q), 0);
 }
 
