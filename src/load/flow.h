@@ -13,6 +13,10 @@
  *	flow_quiet	senders end
  *	flow_finish	receivers take what is on its way, all threads joined
  *	flow_release	sockets closed, memory freed; at any point
+ *
+ * A crr flow has no lasting connections.  The client's takes no sockets: it is given
+ * stream.peer.  The server's takes one listening socket for each stream; they may be duplicates of
+ * one another.
  */
 
 #include <pthread.h>
@@ -20,7 +24,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/resource.h>
 
 #include "load/stream.h"
 
@@ -60,7 +63,7 @@ struct flow {
 	unsigned int running; /* threads not joined */
 	atomic_int phase;     /* enum stream_phase */
 	uint64_t start_ns, end_ns;
-	struct rusage usage_start, usage_end;
+	int cpu;
 	struct flow_count *omit; /* of each stream: counted before the omitted seconds ended */
 	uint64_t omit_ns;	 /* when they did; start_ns without */
 	char congestion[16];
@@ -70,8 +73,12 @@ struct flow_cfg {
 	struct stream_cfg stream;
 	unsigned int streams;
 	unsigned int first_index; /* of the first stream's id: the second flow of a test goes on */
-	uint64_t limit_bytes;	  /* senders of the flow stop there; 0: never */
-	int cpu; /* of the first stream's thread, the next one on the next CPU; -1: any */
+	uint64_t limit_bytes;	  /* bulk: senders of the flow stop there; 0: never */
+	/*
+	 * Of the first stream's thread, the next one on the next CPU, after the last one on the
+	 * first; -1: any.
+	 */
+	int cpu;
 };
 
 int flow_init(struct flow *f, const struct flow_cfg *cfg, struct err *e);
@@ -95,7 +102,7 @@ int flow_incoming_cpu(const struct flow *f, unsigned int i);
 void flow_take_hist(struct flow *f, unsigned int i, struct hist *into);
 /* What is counted starts here. */
 void flow_omit(struct flow *f);
-/* Whether the senders have used up their limit. */
+/* Whether the senders have used up their limit and all of it is in their sockets. */
 bool flow_is_spent(const struct flow *f);
 /*
  * The test is about to end: no more bytes from the senders, their threads are joined.  Receivers go
@@ -109,9 +116,17 @@ void flow_quiet(struct flow *f);
 void flow_finish(struct flow *f, uint64_t bound_ns);
 /* 0, or why the first stream that broke before flow_quiet() did. Any thread, no system call. */
 int flow_check(const struct flow *f, struct err *e);
-/* Append what this end reports of the flow to @ret (zeroed before the first); after flow_finish().
+/*
+ * Append what this end reports of the flow to @ret (zeroed before the first); after flow_finish().
+ * CPU use is that of the flow's threads: other tests of the same process do not count.
  */
 void flow_results(const struct flow *f, struct wire_results *ret);
+/*
+ * Close the data sockets so that the same ports can be had again at once: TCP connections are reset
+ * and none waits in TIME_WAIT.  After flow_results(), only when both ends have everything (results
+ * exchanged) and while the peer still has its sockets open (before IPERF_DONE).
+ */
+void flow_reset(struct flow *f);
 void flow_release(struct flow *f);
 
 #endif

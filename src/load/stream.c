@@ -1,102 +1,122 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "load/stream.h"
 
-#include <errno.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
+#include "load/stream_loop.h"
 
-static int phase_of(const struct stream *s)
-{
-	return atomic_load_explicit(s->phase, memory_order_relaxed);
-}
+/* A paced sender sends at least so often: half of what a second may be off by is a block. */
+#define SENDS_PER_S 400
 
-/* The only writer is this thread: a plain store, no locked instruction. */
-static void count(struct stream *s, uint64_t bytes)
+void stream_break(struct stream *s, int error)
 {
-	atomic_store_explicit(&s->bytes, bytes, memory_order_relaxed);
-}
-
-/* What ends a stream while nobody has ended the test; afterwards anything may. */
-static void break_off(struct stream *s, int error)
-{
-	if (atomic_load(s->phase) == STREAM_RUN)
+	if (stream_runs(s))
 		atomic_store(&s->error, error);
 }
 
-/* Sleep towards the next block's time; true while it has not come. */
-static bool is_early(const struct stream *s, uint64_t bytes)
+void stream_sleep(uint64_t now_ns, uint64_t t_ns)
 {
-	uint64_t due = stream_due_ns(s->start_ns, bytes, s->cfg->rate_bps);
-	uint64_t now = clock_mono_ns();
 	struct timespec until;
 
-	if (now >= due)
-		return false;
-	until = clock_timespec(due - now > STREAM_WAIT_NS ? now + STREAM_WAIT_NS : due);
+	if (t_ns <= now_ns)
+		return;
+	until = clock_timespec(t_ns - now_ns > STREAM_WAIT_NS ? now_ns + STREAM_WAIT_NS : t_ns);
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-	return true;
 }
 
-static void send_blocks(struct stream *s)
+void stream_rest(const struct stream *s)
 {
-	uint64_t bytes = 0;
+	struct timespec gap = clock_timespec(NS_PER_MS);
 
-	while (phase_of(s) == STREAM_RUN) {
-		ssize_t n;
-
-		if (s->cfg->rate_bps && is_early(s, bytes))
-			continue;
-		n = send(s->fd, s->block, s->cfg->length_bytes, MSG_NOSIGNAL);
-		if (n >= 0) {
-			bytes += (uint64_t)n;
-			count(s, bytes);
-		} else if (errno != EAGAIN && errno != EINTR) {
-			break_off(s, errno);
-			return;
-		}
-	}
+	while (stream_runs(s))
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &gap, NULL);
 }
 
-static void receive_blocks(struct stream *s)
+size_t stream_claim(struct stream *s, size_t want)
 {
-	uint64_t bytes = 0;
-	int idle = 0;
+	int64_t left, take;
 
-	/* twice idle, since the first wait may have begun before the drain did */
-	while (phase_of(s) != STREAM_QUIT && idle < 2) {
-		ssize_t n = recv(s->fd, s->block, s->cfg->length_bytes, 0);
+	if (!s->limit->limited)
+		return want;
+	left = atomic_load_explicit(&s->limit->left_bytes, memory_order_relaxed);
+	do {
+		take = left < (int64_t)want ? left : (int64_t)want;
+		if (take <= 0)
+			return 0;
+	} while (!atomic_compare_exchange_weak(&s->limit->left_bytes, &left, left - take));
+	return (size_t)take;
+}
 
-		if (n > 0) {
-			bytes += (uint64_t)n;
-			count(s, bytes);
-			if (phase_of(s) != STREAM_RUN)
-				atomic_store_explicit(&s->end_ns, clock_mono_ns(),
-						      memory_order_relaxed);
-			idle = 0;
-		} else if (n == 0) {
-			break_off(s, ECONNRESET);
-			return;
-		} else if (errno == EAGAIN) {
-			idle += phase_of(s) != STREAM_RUN;
-		} else if (errno != EINTR) {
-			break_off(s, errno);
-			return;
-		}
-	}
+void stream_give_back(struct stream *s, size_t bytes)
+{
+	if (s->limit->limited && bytes)
+		atomic_fetch_add(&s->limit->left_bytes, (int64_t)bytes);
+}
+
+void stream_pace_bytes(struct stream *s, struct pacer *p, size_t unit)
+{
+	const struct stream_cfg *c = s->cfg;
+	double bits = 8.0 * (double)unit * (c->burst ? c->burst : 1);
+
+	pacer_init(p, c->rate_bps ? bits * 1e9 / (double)c->rate_bps : 0, c->arrivals, s->seed);
+	p->start_ns = s->start_ns;
+}
+
+void stream_pace_requests(struct stream *s, struct pacer *p)
+{
+	const struct stream_cfg *c = s->cfg;
+
+	pacer_init(p, c->rr_per_s ? 1e9 / (double)c->rr_per_s : 0, c->arrivals, s->seed);
+	p->start_ns = s->start_ns;
+	p->debt_ns = PACER_ANY_DEBT;
+}
+
+size_t stream_unit_bytes(const struct stream_cfg *cfg)
+{
+	uint64_t often = cfg->rate_bps / 8 / SENDS_PER_S / (cfg->burst ? cfg->burst : 1);
+
+	if (cfg->udp || cfg->rate_bps == 0 || often >= cfg->length_bytes)
+		return cfg->length_bytes;
+	return often ? (size_t)often : 1;
+}
+
+size_t stream_block_bytes(const struct stream_cfg *cfg)
+{
+	if (cfg->mode != WIRE_BULK)
+		return stream_rr_bytes(cfg);
+	return cfg->udp ? stream_udp_bytes(cfg) : cfg->length_bytes;
+}
+
+/* What the thread has used: the process serves other tests at the same time. */
+static void note_usage(struct stream *s)
+{
+	struct rusage u;
+
+	if (getrusage(RUSAGE_THREAD, &u) < 0)
+		return;
+	stream_set(&s->user_ns, (uint64_t)u.ru_utime.tv_sec * NS_PER_S +
+					(uint64_t)u.ru_utime.tv_usec * NS_PER_US);
+	stream_set(&s->system_ns, (uint64_t)u.ru_stime.tv_sec * NS_PER_S +
+					  (uint64_t)u.ru_stime.tv_usec * NS_PER_US);
 }
 
 void *stream_run(void *stream)
 {
+	static void (*const loops[][2][2])(struct stream *) = {
+		[WIRE_BULK] = { { stream_receive_tcp, stream_send_tcp },
+				{ stream_receive_udp, stream_send_udp } },
+		[WIRE_RR] = { { stream_answer, stream_ask }, { stream_answer, stream_ask } },
+		[WIRE_CRR] = { { stream_answer_anew, stream_ask_anew },
+			       { stream_answer_anew, stream_ask_anew } },
+	};
 	struct stream *s = stream;
 
 	/* 50 us of slack would be a fifth of the gap between blocks at 4 Gbit/s */
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-	if (s->cfg->sender)
-		send_blocks(s);
-	else
-		receive_blocks(s);
+	loops[s->cfg->mode][s->cfg->udp][s->cfg->sender](s);
+	note_usage(s);
 	atomic_store(&s->done, true);
 	return NULL;
 }

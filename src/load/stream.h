@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "load/wire.h"
 
-struct err;
 struct hist;
 
 /* Waits in send() and recv() are this long at most, so that a phase is noticed. */
@@ -41,25 +41,31 @@ struct stream_cfg {
 	size_t length_bytes;
 	unsigned int request_bytes, response_bytes;
 	bool counters_64bit, repeating_payload, zerocopy, skip_rx_copy, gsro;
+	/* crr, client: where to connect, and from where; local_len 0: any address */
+	struct sockaddr_storage peer, local;
+	socklen_t peer_len, local_len;
 };
 
 /*
  * What is left to send, shared by the senders of a flow (-n, -k): a sender takes what it is about
  * to send and gives back what it could not.  At the end of it senders sleep until the phase
- * changes.
+ * changes.  Bulk only.
  */
 struct stream_limit {
 	bool limited;
+	uint64_t total_bytes;
 	_Alignas(STREAM_ALIGN) _Atomic int64_t left_bytes;
 };
 
 struct stream {
-	int fd; /* blocking, waits bounded by STREAM_WAIT_NS */
+	/* blocking, waits bounded by STREAM_WAIT_NS; listening at a crr server, -1 at its client */
+	int fd;
+	int file; /* -Z: the block as a memfd; -1: none */
 	unsigned int id;
 	const struct stream_cfg *cfg;
 	uint64_t start_ns; /* CLOCK_MONOTONIC; pacing counts from here */
 	uint64_t seed;
-	char *block; /* length_bytes of them, or what the loop needs */
+	char *block; /* stream_block_bytes() of them, aligned to a page */
 	const atomic_int *phase;
 	struct stream_limit *limit;
 	int cpu; /* pinned there; -1: anywhere */
@@ -71,19 +77,24 @@ struct stream {
 	_Atomic uint64_t out_of_order;
 	_Atomic uint64_t received; /* datagrams that came, late ones and duplicates included */
 	_Atomic uint64_t jitter_ns;
-	_Atomic uint64_t end_ns; /* last byte received after STREAM_RUN; 0: none */
-	atomic_bool done;	 /* the thread is about to return */
-	atomic_int error;	 /* errno that ended the stream in STREAM_RUN; 0: none */
+	_Atomic uint64_t end_ns;	     /* last byte received after STREAM_RUN; 0: none */
+	_Atomic uint64_t user_ns, system_ns; /* CPU of the thread, once it is done */
+	atomic_bool done;		     /* the thread is about to return */
+	atomic_int error; /* errno that ended the stream in STREAM_RUN; 0: none */
 	/*
 	 * rr and crr, client: the loop records into hist[want] and says so in @used after every
 	 * transaction, so that a reader can swap and take the other one without a lock.
 	 */
 	struct hist *hist[2];
-	atomic_uint want, used;
+	atomic_uint want, used; /* 0 or 1 */
 };
 
 /* The thread; @stream is a struct stream. */
 void *stream_run(void *stream);
+/* Memory that the stream's loop works in: payload, and at UDP the batch of messages. */
+size_t stream_block_bytes(const struct stream_cfg *cfg);
+/* What is sent at once: length_bytes, less when paced so slowly that blocks would come seldom. */
+size_t stream_unit_bytes(const struct stream_cfg *cfg);
 
 /* When the byte after @bytes is due at @rate_bps, from @start_ns on. */
 static inline uint64_t stream_due_ns(uint64_t start_ns, uint64_t bytes, uint64_t rate_bps)

@@ -12,7 +12,7 @@
 
 int tcpinfo_read(int fd, struct tcpinfo *ret)
 {
-	struct tcp_info k = {};
+	struct tcp_info k = {}; /* an older kernel fills less of it */
 	socklen_t len = sizeof(k);
 
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &k, &len) < 0)
@@ -24,6 +24,9 @@ int tcpinfo_read(int fd, struct tcpinfo *ret)
 		.rtt_ns = k.tcpi_rtt * NS_PER_US,
 		.rttvar_ns = k.tcpi_rttvar * NS_PER_US,
 		.pmtu_bytes = k.tcpi_pmtu,
+		.snd_wnd_bytes = k.tcpi_snd_wnd,
+		.reorder = k.tcpi_reord_seen,
+		.delivery_bps = k.tcpi_delivery_rate * 8,
 	};
 	return 0;
 }

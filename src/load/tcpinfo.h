@@ -16,6 +16,9 @@ struct tcpinfo {
 	uint64_t rtt_ns;      /* smoothed */
 	uint64_t rttvar_ns;
 	uint64_t pmtu_bytes;
+	uint64_t snd_wnd_bytes; /* tcpi_snd_wnd: what the peer has room for; since 5.4 */
+	uint64_t reorder;	/* tcpi_reord_seen: reordering events; since 4.19 */
+	uint64_t delivery_bps;	/* tcpi_delivery_rate, the latest; since 4.9 */
 };
 
 /* One getsockopt(); fields an old kernel lacks are 0. Returns 0 or negative errno. */
