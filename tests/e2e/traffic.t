@@ -135,7 +135,7 @@ usage "-R is the client's" -s -R
 usage "-b is the client's" -s -b 1M
 usage "-1 is the server's" -c 127.0.0.1 -1
 usage 'no option "--bitrat3", the nearest is --bitrate' -c 127.0.0.1 --bitrat3=1M
-usage 'no option "-Z"' -c 127.0.0.1 -JZ
+usage 'no option "-q"' -c 127.0.0.1 -Jq
 usage 'option "-t" needs a value' -c 127.0.0.1 -t
 usage 'option --reverse takes no value' -c 127.0.0.1 --reverse=yes
 check "no server is an error" 1 $program -c 127.0.0.1 -p "$(free_port)"

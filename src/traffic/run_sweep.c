@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+/*
+ * The throughput/latency curve: the load flat out, then at shares of that rate with round trips
+ * beside it.
+ */
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "load/client.h"
+#include "sample/hist.h"
+#include "traffic/args.h"
+#include "traffic/out.h"
+#include "traffic/run.h"
+#include "traffic/session.h"
+#include "traffic/view.h"
+
+/* One measured point. */
+struct point_of_curve {
+	unsigned int percent;
+	double offered_bps, achieved_bps;
+	struct hist *h;
+	int64_t lost;
+	double seconds;
+};
+
+/* What the receivers of the load in @s got, all directions together. */
+static double received_bps(const struct session *s)
+{
+	const struct wire_results *mine = client_mine(s->client),
+				  *theirs = client_theirs(s->client);
+	double all = 0;
+
+	for (unsigned int k = 0; k < s->view->nr_sides; k++) {
+		struct view_row sum;
+
+		if (view_sum(s->view, k, s->view->side[k].sender ? theirs : mine, false, &sum))
+			all += view_bps(&sum);
+	}
+	return all;
+}
+
+static int flat_out(const struct traffic_run *run, double *ret_bps, struct err *e)
+{
+	_cleanup_(sessions_release) struct sessions s = { .args = run->args,
+							  .interrupted = run->interrupted };
+	struct wire_params load = session_load_params(run->args);
+	int r;
+
+	load.rate_bps = 0;
+	r = sessions_add(&s, &load, NULL, e);
+	if (r >= 0)
+		r = sessions_run(&s, e);
+	if (r < 0)
+		return err_wrap(e, "flat out");
+	*ret_bps = received_bps(&s.v[0]);
+	return 0;
+}
+
+static int measure(const struct traffic_run *run, double full_bps, struct point_of_curve *p,
+		   struct err *e)
+{
+	const struct traffic_args *a = run->args;
+	_cleanup_(sessions_release) struct sessions s = { .args = a,
+							  .interrupted = run->interrupted };
+	struct wire_params load = session_load_params(a), rr = session_rr_params(a);
+	unsigned int flows = load.streams * (load.bidir ? 2 : 1);
+	const struct view_side *side;
+	struct view_row sum;
+	int r;
+
+	load.rate_bps = (uint64_t)(full_bps * p->percent / 100 / flows);
+	load.rate_bps = load.rate_bps ? load.rate_bps : 1;
+	p->offered_bps = (double)load.rate_bps * flows;
+	r = sessions_add(&s, &load, NULL, e);
+	if (r >= 0)
+		r = sessions_add(&s, &rr, NULL, e);
+	if (r >= 0)
+		r = sessions_run(&s, e);
+	if (r < 0)
+		return err_wrap(e, "%u %%", p->percent);
+	p->achieved_bps = received_bps(&s.v[0]);
+	side = &s.v[1].view->side[0];
+	if (side->whole)
+		hist_merge(p->h, side->whole);
+	if (view_sum(s.v[1].view, 0, client_mine(s.v[1].client), true, &sum))
+		p->seconds = sum.end_s - sum.start_s;
+	p->lost = view_rr_lost(side);
+	return 0;
+}
+
+static double us(const struct hist *h, double q)
+{
+	uint64_t ns = 0;
+
+	hist_quantile(h, q, &ns);
+	return (double)ns / 1e3;
+}
+
+static void print_point(struct out *o, const struct point_of_curve *p, char format)
+{
+	char offered[32], achieved[32];
+
+	format = format ? format : 'a';
+	out_line(o, "%4u %%  %s/sec  %s/sec  %11llu %9.1f %9.1f %9.1f %9.1f", p->percent,
+		 out_unit(offered, p->offered_bps / 8, format),
+		 out_unit(achieved, p->achieved_bps / 8, format), (unsigned long long)p->h->total,
+		 us(p->h, 0.5), us(p->h, 0.99), us(p->h, 0.999), (double)p->h->max / 1e3);
+	out_flush(o);
+}
+
+static struct json_object *point_json(const struct point_of_curve *p)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "share_percent", json_object_new_int((int)p->percent));
+	json_object_object_add(o, "offered_bps", json_object_new_double(p->offered_bps));
+	json_object_object_add(o, "achieved_bps", json_object_new_double(p->achieved_bps));
+	json_object_object_add(o, "rr", view_rr_json(p->h, p->seconds, p->lost));
+	return o;
+}
+
+static int curve(const struct traffic_run *run, struct out *o, double full_bps,
+		 struct json_object *points, struct err *e)
+{
+	const struct traffic_args *a = run->args;
+	_cleanup_(hist_freep) struct hist *h = hist_new();
+
+	if (!h)
+		return err_nomem(e, "histogram of the round trips");
+	for (unsigned int share = a->sweep_from; share <= a->sweep_to; share += a->sweep_step) {
+		struct point_of_curve p = { .percent = share, .h = h };
+		int r;
+
+		*h = (struct hist){};
+		if (atomic_load(run->interrupted))
+			return 0;
+		r = measure(run, full_bps, &p, e);
+		if (r < 0)
+			return r;
+		if (a->json)
+			json_object_array_add(points, point_json(&p));
+		else
+			print_point(o, &p, a->format);
+	}
+	return 0;
+}
+
+static void put_objectp(struct json_object **o)
+{
+	json_object_put(*o);
+}
+
+int traffic_sweep(const struct traffic_run *run, struct err *e)
+{
+	static const char *const loads[] = { "", "tcp", "udp", "flood" };
+	const struct traffic_args *a = run->args;
+	_cleanup_(put_objectp) struct json_object *root = json_object_new_object();
+	struct json_object *points = json_object_new_array();
+	struct out o = { .f = run->f, .title = a->title, .timestamps = a->timestamps };
+	double full = 0;
+	char text[32];
+	int r = flat_out(run, &full, e);
+
+	json_object_object_add(root, "load", json_object_new_string(loads[a->beside]));
+	json_object_object_add(root, "full_bps", json_object_new_double(full));
+	json_object_object_add(root, "points", points);
+	if (r >= 0 && !a->json) {
+		out_line(&o, "Flat out: %s/sec (%s); now shares of it, %u s each, and round trips",
+			 out_unit(text, full / 8, a->format ? a->format : 'a'), loads[a->beside],
+			 a->params.time_s);
+		out_line(&o,
+			 "share   Offered          Achieved         Round trips       p50       "
+			 "p99     p99.9       max  (us)");
+		out_flush(&o);
+	}
+	if (r >= 0)
+		r = curve(run, &o, full, points, e);
+	if (a->json) {
+		if (r < 0)
+			json_object_object_add(root, "error", json_object_new_string(e->msg));
+		fprintf(run->f, "%s\n",
+			json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY));
+	}
+	return r < 0 ? r : 0;
+}

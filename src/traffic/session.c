@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "traffic/session.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "load/client.h"
+#include "traffic/args.h"
+#include "traffic/view.h"
+
+#define FIRST_BYTES_NS (10 * NS_PER_S)
+#define LOOK_NS (100 * NS_PER_MS)
+#define SPENT_LOOK_NS (10 * NS_PER_MS) /* when an amount of bytes ends the test */
+#define DRY_NS NS_PER_S		       /* a receiver's rest of an amount that got lost */
+
+struct wire_params session_load_params(const struct traffic_args *a)
+{
+	struct wire_params p = a->params;
+
+	p.mode = WIRE_BULK;
+	p.rr_per_s = 0;
+	p.request_bytes = p.response_bytes = 0;
+	if (a->beside == BESIDE_NOTHING)
+		return p;
+	p.udp = a->beside != BESIDE_TCP;
+	if (a->beside == BESIDE_FLOOD) {
+		p.length_bytes = WIRE_UDP_LENGTH_MIN;
+		if (a->flood_per_s)
+			p.rate_bps = a->flood_per_s * p.length_bytes * 8;
+	} else if (p.udp && p.length_bytes > WIRE_UDP_LENGTH_MAX) {
+		p.length_bytes = 0; /* the default of TCP was filled in */
+	} else if (!p.udp && p.length_bytes == 0) {
+		p.length_bytes = 128U << 10;
+	}
+	return p;
+}
+
+struct wire_params session_rr_params(const struct traffic_args *a)
+{
+	struct wire_params p = a->params;
+
+	if (a->beside == BESIDE_NOTHING)
+		return p;
+	/* the rest is the load's */
+	p.streams = 1;
+	p.rate_bps = 0;
+	p.burst = 0;
+	p.reverse = p.bidir = p.zerocopy = p.skip_rx_copy = p.gsro = false;
+	p.window_bytes = 0;
+	return p;
+}
+
+static struct client_cfg cfg_of(const struct sessions *s, const struct wire_params *p)
+{
+	const struct traffic_args *a = s->args;
+
+	return (struct client_cfg){ .host = a->host,
+				    .port = (uint16_t)a->port,
+				    .family = a->v4   ? AF_INET
+					      : a->v6 ? AF_INET6
+						      : AF_UNSPEC,
+				    .bind = a->bind,
+				    /* the measured stream's port is a free one beside a load */
+				    .local_port = s->nr == 0 ? (uint16_t)a->cport : 0,
+				    .params = *p,
+				    .cpu = a->cpu,
+				    .seed = clock_wall_ns(),
+				    .connect_timeout_ns = a->connect_timeout_ms * NS_PER_MS,
+				    .receive_timeout_ns = a->receive_timeout_ms * NS_PER_MS,
+				    .interrupted = s->interrupted };
+}
+
+int sessions_add(struct sessions *s, const struct wire_params *p, const struct out *out,
+		 struct err *e)
+{
+	struct session *n = &s->v[s->nr];
+	struct client_cfg cfg = cfg_of(s, p);
+	int r;
+
+	*n = (struct session){ .params = *p };
+	if (out)
+		n->out = *out;
+	n->view = view_new(s->args, out ? &n->out : NULL, 'C');
+	if (!n->view)
+		return err_nomem(e, "traffic");
+	r = client_open(&n->client, &cfg, e);
+	s->nr++;
+	return r;
+}
+
+void sessions_release(struct sessions *s)
+{
+	for (unsigned int i = 0; i < s->nr; i++) {
+		client_close(s->v[i].client);
+		view_free(s->v[i].view);
+	}
+	s->nr = 0;
+}
+
+static struct flow *side_of(const struct session *n, unsigned int k)
+{
+	return client_flow(n->client, k == 0 ? CLIENT_TX : CLIENT_RX);
+}
+
+static int start(struct session *n, struct err *e)
+{
+	int r = client_start(n->client, e);
+	struct view_cfg cfg = { .params = client_params(n->client),
+				.cookie = client_cookie(n->client) };
+	unsigned int nr = 0;
+
+	if (r < 0)
+		return r;
+	for (unsigned int k = 0; k < 2; k++)
+		if (side_of(n, k))
+			cfg.flow[nr++] = side_of(n, k);
+	view_began(n->view, &cfg);
+	/* paced work may begin late */
+	if (n->params.rate_bps == 0 && n->params.rr_per_s == 0)
+		r = client_wait_bytes(n->client, FIRST_BYTES_NS, e);
+	return r;
+}
+
+/* How far the running tests are. */
+struct progress {
+	uint64_t start_ns, end_ns; /* UINT64_MAX: bytes or a person end it */
+	uint64_t omit_ns;	   /* 0: none, or done */
+	uint64_t tick_ns, interval_ns;
+	uint64_t seen_bytes, seen_ns; /* of receivers with an amount to get */
+};
+
+static struct progress progress_of(const struct sessions *s)
+{
+	const struct wire_params *p = &s->v[s->nr - 1].params;
+	uint64_t start_ns = s->v[s->nr - 1].view->side[0].flow->start_ns;
+	bool timed = p->time_s && !p->bytes && !p->blocks;
+	struct progress g = { .start_ns = start_ns,
+			      .omit_ns = p->omit_s ? start_ns + p->omit_s * NS_PER_S : 0,
+			      .interval_ns = (uint64_t)(s->args->interval_s * 1e9) };
+
+	g.end_ns = timed ? start_ns + (p->time_s + p->omit_s) * NS_PER_S : UINT64_MAX;
+	g.tick_ns = g.interval_ns ? start_ns + g.interval_ns : UINT64_MAX;
+	return g;
+}
+
+/* All that -n or -k asks for has been sent, or has come. */
+static bool is_done(const struct session *n, struct progress *g, uint64_t now)
+{
+	const struct wire_params *p = client_params(n->client);
+	uint64_t want = p->bytes ? p->bytes : p->blocks * p->length_bytes, got = 0;
+	struct flow *tx = side_of(n, 0), *rx = side_of(n, 1);
+
+	if (want == 0 || p->mode != WIRE_BULK)
+		return false;
+	if (tx && !flow_is_spent(tx))
+		return false;
+	for (unsigned int i = 0; rx && i < rx->have; i++)
+		got += flow_bytes(rx, i);
+	if (got != g->seen_bytes || g->seen_ns == 0) {
+		g->seen_bytes = got;
+		g->seen_ns = now;
+	}
+	return !rx || got >= want || (got > 0 && p->udp && now - g->seen_ns > DRY_NS);
+}
+
+static void omit(const struct sessions *s)
+{
+	for (unsigned int i = 0; i < s->nr; i++)
+		for (unsigned int k = 0; k < 2; k++)
+			if (side_of(&s->v[i], k))
+				flow_omit(side_of(&s->v[i], k));
+	/* what the round trips took up to here is taken out of their histogram at once */
+	for (unsigned int i = 0; i < s->nr; i++)
+		view_omitted(s->v[i].view);
+}
+
+static void show(const struct sessions *s)
+{
+	for (unsigned int i = 0; i < s->nr; i++)
+		view_interval(s->v[i].view);
+}
+
+/* What is due at @now; true at the end of the test. */
+static bool work(const struct sessions *s, struct progress *g, uint64_t now)
+{
+	/* the row of the omitted seconds comes before they end, that of the rest after */
+	if (now >= g->tick_ns) {
+		show(s);
+		g->tick_ns += g->interval_ns;
+	}
+	if (g->omit_ns && now >= g->omit_ns) {
+		omit(s);
+		g->omit_ns = 0;
+		if (g->interval_ns)
+			g->tick_ns = now + g->interval_ns;
+		if (g->end_ns != UINT64_MAX)
+			g->end_ns = now + s->v[s->nr - 1].params.time_s * NS_PER_S;
+	}
+	return now >= g->end_ns || is_done(&s->v[s->nr - 1], g, now);
+}
+
+static int watch(const struct sessions *s, struct err *e)
+{
+	const struct wire_params *p = &s->v[s->nr - 1].params;
+	uint64_t step = p->bytes || p->blocks ? SPENT_LOOK_NS : LOOK_NS;
+	struct progress g = progress_of(s);
+	uint64_t now = clock_mono_ns();
+
+	while (!atomic_load(s->interrupted)) {
+		struct timespec until;
+		uint64_t next = now + step;
+
+		for (unsigned int i = 0; i < s->nr; i++) {
+			int r = client_check(s->v[i].client, e);
+
+			if (r < 0)
+				return r;
+		}
+		if (work(s, &g, now))
+			break;
+		next = g.end_ns < next ? g.end_ns : next;
+		next = g.tick_ns < next ? g.tick_ns : next;
+		next = g.omit_ns && g.omit_ns < next ? g.omit_ns : next;
+		until = clock_timespec(next);
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+		now = clock_mono_ns();
+	}
+	for (unsigned int i = 0; i < s->nr; i++)
+		view_tail(s->v[i].view);
+	return 0;
+}
+
+static void show_server_output(struct session *n)
+{
+	bool is_json = false;
+	const char *text = client_server_output(n->client, &is_json);
+
+	if (!text || !n->view->out)
+		return;
+	if (n->view->args->json)
+		json_server_output(n->view, text, is_json);
+	else
+		out_line(&n->out, "\n%s:\n%s", is_json ? "Server JSON output" : "Server output",
+			 text);
+}
+
+int sessions_run(struct sessions *s, struct err *e)
+{
+	int r = 0;
+
+	for (unsigned int i = 0; i < s->nr && r >= 0; i++)
+		r = start(&s->v[i], e);
+	if (r >= 0)
+		r = watch(s, e);
+	/* what is measured ends first, so that the load is there all the time */
+	for (unsigned int i = s->nr; i-- > 0 && r >= 0;)
+		r = client_stop(s->v[i].client, e);
+	for (unsigned int i = 0; i < s->nr && r >= 0; i++) {
+		view_ended(s->v[i].view, client_mine(s->v[i].client),
+			   client_theirs(s->v[i].client));
+		show_server_output(&s->v[i]);
+	}
+	return r;
+}
