@@ -52,6 +52,18 @@ void out_flush(struct out *o)
 	fflush(o->f);
 }
 
+/* How often @v can be divided by @step; four prefixes exist. */
+static size_t fitting(double v, double step)
+{
+	size_t i = 0;
+
+	while (v >= step && i < 4) {
+		v /= step;
+		i++;
+	}
+	return i;
+}
+
 const char *out_unit(char ret[32], double bytes, char format)
 {
 	static const char prefixes[] = "-KMGT";
@@ -61,8 +73,7 @@ const char *out_unit(char ret[32], double bytes, char format)
 	size_t i = 0;
 
 	if (want == 'A')
-		for (double at = v; at >= step && i < strlen(prefixes) - 1; at /= step)
-			i++;
+		i = fitting(v, step);
 	else
 		i = (size_t)(strchr(prefixes, want) - prefixes);
 	for (size_t k = 0; k < i; k++)

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "traffic/args.h"
 #include "traffic/run.h"
-#include "traffic/session.h"
+#include "traffic/lane.h"
 #include "traffic/view.h"
 
 static void say_connecting(struct out *o, const struct traffic_args *a)
@@ -25,24 +25,24 @@ static void say_connecting(struct out *o, const struct traffic_args *a)
 	out_flush(o);
 }
 
-static int add_all(struct sessions *s, struct out *o, struct err *e)
+static int add_all(struct lanes *s, struct out *o, struct err *e)
 {
 	const struct traffic_args *a = s->args;
-	struct wire_params load = session_load_params(a), rr = session_rr_params(a);
+	struct wire_params load = lane_load_params(a), rr = lane_rr_params(a);
 	int r;
 
 	if (a->params.mode == WIRE_BULK)
-		return sessions_add(s, &load, o, e);
+		return lanes_add(s, &load, o, e);
 	if (a->beside == BESIDE_NOTHING)
-		return sessions_add(s, &rr, o, e);
+		return lanes_add(s, &rr, o, e);
 	snprintf(o->session, sizeof(o->session), "load ");
-	r = sessions_add(s, &load, o, e);
+	r = lanes_add(s, &load, o, e);
 	snprintf(o->session, sizeof(o->session), "rr   ");
-	return r < 0 ? r : sessions_add(s, &rr, o, e);
+	return r < 0 ? r : lanes_add(s, &rr, o, e);
 }
 
 /* The document is the measured test's; that of the load stands in it. */
-static void flush(struct sessions *s, const char *error)
+static void flush(struct lanes *s, const char *error)
 {
 	struct view *last = s->nr ? s->v[s->nr - 1].view : NULL;
 
@@ -56,8 +56,7 @@ static void flush(struct sessions *s, const char *error)
 int traffic_client(const struct traffic_run *run, struct err *e)
 {
 	const struct traffic_args *a = run->args;
-	_cleanup_(sessions_release) struct sessions s = { .args = a,
-							  .interrupted = run->interrupted };
+	_cleanup_(lanes_release) struct lanes s = { .args = a, .interrupted = run->interrupted };
 	struct out o = { .f = run->f, .title = a->title, .timestamps = a->timestamps };
 	bool interrupted;
 	int r;
@@ -66,7 +65,7 @@ int traffic_client(const struct traffic_run *run, struct err *e)
 		say_connecting(&o, a);
 	r = add_all(&s, &o, e);
 	if (r >= 0)
-		r = sessions_run(&s, e);
+		r = lanes_run(&s, e);
 	interrupted = r >= 0 && atomic_load(run->interrupted);
 	if (interrupted)
 		fprintf(stderr, "irqlab: interrupt - the client has terminated\n");

@@ -13,8 +13,15 @@
 #include "traffic/args.h"
 #include "traffic/out.h"
 #include "traffic/run.h"
-#include "traffic/session.h"
+#include "traffic/lane.h"
 #include "traffic/view.h"
+
+static char format_of(const struct traffic_args *a)
+{
+	if (a->format)
+		return a->format;
+	return 'a';
+}
 
 /* One measured point. */
 struct point_of_curve {
@@ -26,7 +33,7 @@ struct point_of_curve {
 };
 
 /* What the receivers of the load in @s got, all directions together. */
-static double received_bps(const struct session *s)
+static double received_bps(const struct lane *s)
 {
 	const struct wire_results *mine = client_mine(s->client),
 				  *theirs = client_theirs(s->client);
@@ -43,15 +50,15 @@ static double received_bps(const struct session *s)
 
 static int flat_out(const struct traffic_run *run, double *ret_bps, struct err *e)
 {
-	_cleanup_(sessions_release) struct sessions s = { .args = run->args,
-							  .interrupted = run->interrupted };
-	struct wire_params load = session_load_params(run->args);
+	_cleanup_(lanes_release) struct lanes s = { .args = run->args,
+						    .interrupted = run->interrupted };
+	struct wire_params load = lane_load_params(run->args);
 	int r;
 
 	load.rate_bps = 0;
-	r = sessions_add(&s, &load, NULL, e);
+	r = lanes_add(&s, &load, NULL, e);
 	if (r >= 0)
-		r = sessions_run(&s, e);
+		r = lanes_run(&s, e);
 	if (r < 0)
 		return err_wrap(e, "flat out");
 	*ret_bps = received_bps(&s.v[0]);
@@ -62,9 +69,8 @@ static int measure(const struct traffic_run *run, double full_bps, struct point_
 		   struct err *e)
 {
 	const struct traffic_args *a = run->args;
-	_cleanup_(sessions_release) struct sessions s = { .args = a,
-							  .interrupted = run->interrupted };
-	struct wire_params load = session_load_params(a), rr = session_rr_params(a);
+	_cleanup_(lanes_release) struct lanes s = { .args = a, .interrupted = run->interrupted };
+	struct wire_params load = lane_load_params(a), rr = lane_rr_params(a);
 	unsigned int flows = load.streams * (load.bidir ? 2 : 1);
 	const struct view_side *side;
 	struct view_row sum;
@@ -73,11 +79,11 @@ static int measure(const struct traffic_run *run, double full_bps, struct point_
 	load.rate_bps = (uint64_t)(full_bps * p->percent / 100 / flows);
 	load.rate_bps = load.rate_bps ? load.rate_bps : 1;
 	p->offered_bps = (double)load.rate_bps * flows;
-	r = sessions_add(&s, &load, NULL, e);
+	r = lanes_add(&s, &load, NULL, e);
 	if (r >= 0)
-		r = sessions_add(&s, &rr, NULL, e);
+		r = lanes_add(&s, &rr, NULL, e);
 	if (r >= 0)
-		r = sessions_run(&s, e);
+		r = lanes_run(&s, e);
 	if (r < 0)
 		return err_wrap(e, "%u %%", p->percent);
 	p->achieved_bps = received_bps(&s.v[0]);
@@ -102,7 +108,6 @@ static void print_point(struct out *o, const struct point_of_curve *p, char form
 {
 	char offered[32], achieved[32];
 
-	format = format ? format : 'a';
 	out_line(o, "%4u %%  %s/sec  %s/sec  %11llu %9.1f %9.1f %9.1f %9.1f", p->percent,
 		 out_unit(offered, p->offered_bps / 8, format),
 		 out_unit(achieved, p->achieved_bps / 8, format), (unsigned long long)p->h->total,
@@ -142,7 +147,7 @@ static int curve(const struct traffic_run *run, struct out *o, double full_bps,
 		if (a->json)
 			json_object_array_add(points, point_json(&p));
 		else
-			print_point(o, &p, a->format);
+			print_point(o, &p, format_of(a));
 	}
 	return 0;
 }
@@ -168,7 +173,7 @@ int traffic_sweep(const struct traffic_run *run, struct err *e)
 	json_object_object_add(root, "points", points);
 	if (r >= 0 && !a->json) {
 		out_line(&o, "Flat out: %s/sec (%s); now shares of it, %u s each, and round trips",
-			 out_unit(text, full / 8, a->format ? a->format : 'a'), loads[a->beside],
+			 out_unit(text, full / 8, format_of(a)), loads[a->beside],
 			 a->params.time_s);
 		out_line(&o,
 			 "share   Offered          Achieved         Round trips       p50       "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "traffic/session.h"
+#include "traffic/lane.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@
 #define SPENT_LOOK_NS (10 * NS_PER_MS) /* when an amount of bytes ends the test */
 #define DRY_NS NS_PER_S		       /* a receiver's rest of an amount that got lost */
 
-struct wire_params session_load_params(const struct traffic_args *a)
+struct wire_params lane_load_params(const struct traffic_args *a)
 {
 	struct wire_params p = a->params;
 
@@ -41,7 +41,7 @@ struct wire_params session_load_params(const struct traffic_args *a)
 	return p;
 }
 
-struct wire_params session_rr_params(const struct traffic_args *a)
+struct wire_params lane_rr_params(const struct traffic_args *a)
 {
 	struct wire_params p = a->params;
 
@@ -56,7 +56,7 @@ struct wire_params session_rr_params(const struct traffic_args *a)
 	return p;
 }
 
-static struct client_cfg cfg_of(const struct sessions *s, const struct wire_params *p)
+static struct client_cfg cfg_of(const struct lanes *s, const struct wire_params *p)
 {
 	const struct traffic_args *a = s->args;
 
@@ -76,14 +76,13 @@ static struct client_cfg cfg_of(const struct sessions *s, const struct wire_para
 				    .interrupted = s->interrupted };
 }
 
-int sessions_add(struct sessions *s, const struct wire_params *p, const struct out *out,
-		 struct err *e)
+int lanes_add(struct lanes *s, const struct wire_params *p, const struct out *out, struct err *e)
 {
-	struct session *n = &s->v[s->nr];
+	struct lane *n = &s->v[s->nr];
 	struct client_cfg cfg = cfg_of(s, p);
 	int r;
 
-	*n = (struct session){ .params = *p };
+	*n = (struct lane){ .params = *p };
 	if (out)
 		n->out = *out;
 	n->view = view_new(s->args, out ? &n->out : NULL, 'C');
@@ -94,7 +93,7 @@ int sessions_add(struct sessions *s, const struct wire_params *p, const struct o
 	return r;
 }
 
-void sessions_release(struct sessions *s)
+void lanes_release(struct lanes *s)
 {
 	for (unsigned int i = 0; i < s->nr; i++) {
 		client_close(s->v[i].client);
@@ -103,12 +102,12 @@ void sessions_release(struct sessions *s)
 	s->nr = 0;
 }
 
-static struct flow *side_of(const struct session *n, unsigned int k)
+static struct flow *side_of(const struct lane *n, unsigned int k)
 {
 	return client_flow(n->client, k == 0 ? CLIENT_TX : CLIENT_RX);
 }
 
-static int start(struct session *n, struct err *e)
+static int start(struct lane *n, struct err *e)
 {
 	int r = client_start(n->client, e);
 	struct view_cfg cfg = { .params = client_params(n->client),
@@ -135,7 +134,7 @@ struct progress {
 	uint64_t seen_bytes, seen_ns; /* of receivers with an amount to get */
 };
 
-static struct progress progress_of(const struct sessions *s)
+static struct progress progress_of(const struct lanes *s)
 {
 	const struct wire_params *p = &s->v[s->nr - 1].params;
 	uint64_t start_ns = s->v[s->nr - 1].view->side[0].flow->start_ns;
@@ -150,7 +149,7 @@ static struct progress progress_of(const struct sessions *s)
 }
 
 /* All that -n or -k asks for has been sent, or has come. */
-static bool is_done(const struct session *n, struct progress *g, uint64_t now)
+static bool is_done(const struct lane *n, struct progress *g, uint64_t now)
 {
 	const struct wire_params *p = client_params(n->client);
 	uint64_t want = p->bytes ? p->bytes : p->blocks * p->length_bytes, got = 0;
@@ -169,7 +168,7 @@ static bool is_done(const struct session *n, struct progress *g, uint64_t now)
 	return !rx || got >= want || (got > 0 && p->udp && now - g->seen_ns > DRY_NS);
 }
 
-static void omit(const struct sessions *s)
+static void omit(const struct lanes *s)
 {
 	for (unsigned int i = 0; i < s->nr; i++)
 		for (unsigned int k = 0; k < 2; k++)
@@ -180,14 +179,14 @@ static void omit(const struct sessions *s)
 		view_omitted(s->v[i].view);
 }
 
-static void show(const struct sessions *s)
+static void show(const struct lanes *s)
 {
 	for (unsigned int i = 0; i < s->nr; i++)
 		view_interval(s->v[i].view);
 }
 
 /* What is due at @now; true at the end of the test. */
-static bool work(const struct sessions *s, struct progress *g, uint64_t now)
+static bool work(const struct lanes *s, struct progress *g, uint64_t now)
 {
 	/* the row of the omitted seconds comes before they end, that of the rest after */
 	if (now >= g->tick_ns) {
@@ -205,7 +204,7 @@ static bool work(const struct sessions *s, struct progress *g, uint64_t now)
 	return now >= g->end_ns || is_done(&s->v[s->nr - 1], g, now);
 }
 
-static int watch(const struct sessions *s, struct err *e)
+static int watch(const struct lanes *s, struct err *e)
 {
 	const struct wire_params *p = &s->v[s->nr - 1].params;
 	uint64_t step = p->bytes || p->blocks ? SPENT_LOOK_NS : LOOK_NS;
@@ -236,7 +235,7 @@ static int watch(const struct sessions *s, struct err *e)
 	return 0;
 }
 
-static void show_server_output(struct session *n)
+static void show_server_output(struct lane *n)
 {
 	bool is_json = false;
 	const char *text = client_server_output(n->client, &is_json);
@@ -250,7 +249,7 @@ static void show_server_output(struct session *n)
 			 text);
 }
 
-int sessions_run(struct sessions *s, struct err *e)
+int lanes_run(struct lanes *s, struct err *e)
 {
 	int r = 0;
 
