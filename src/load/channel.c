@@ -130,20 +130,22 @@ int channel_write_json(struct channel *ch, const struct buf *text, struct err *e
 	return r < 0 ? r : channel_write(ch, buf_str(text), text->len, e);
 }
 
-int channel_read_results(struct channel *ch, struct wire_results *ret, struct err *e)
+int channel_read_results(struct channel *ch, struct wire_results *ret, struct wire_output *output,
+			 struct err *e)
 {
 	_cleanup_(buf_release) struct buf text = {};
-	int r = channel_read_json(ch, WIRE_RESULTS_MAX, &text, e);
+	int r = channel_read_json(ch, output ? WIRE_OUTPUT_MAX : WIRE_RESULTS_MAX, &text, e);
 
 	if (r >= 0)
-		r = wire_results_decode(buf_str(&text), text.len, ret, e);
+		r = wire_results_decode(buf_str(&text), text.len, ret, output, e);
 	return r < 0 ? err_wrap(e, "results of %s", ch->peer) : 0;
 }
 
-int channel_write_results(struct channel *ch, const struct wire_results *res, struct err *e)
+int channel_write_results(struct channel *ch, const struct wire_results *res,
+			  const struct wire_output *output, struct err *e)
 {
 	_cleanup_(buf_release) struct buf text = {};
-	int r = wire_results_encode(res, &text, e);
+	int r = wire_results_encode(res, output, &text, e);
 
 	return r < 0 ? r : channel_write_json(ch, &text, e);
 }

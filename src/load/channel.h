@@ -37,7 +37,9 @@ int channel_write_state(struct channel *ch, int state, struct err *e);
 int channel_read_json(struct channel *ch, size_t max, struct buf *out, struct err *e);
 int channel_write_json(struct channel *ch, const struct buf *text, struct err *e);
 /* Results both ways; the client speaks first. */
-int channel_read_results(struct channel *ch, struct wire_results *ret, struct err *e);
-int channel_write_results(struct channel *ch, const struct wire_results *res, struct err *e);
+int channel_read_results(struct channel *ch, struct wire_results *ret, struct wire_output *output,
+			 struct err *e);
+int channel_write_results(struct channel *ch, const struct wire_results *res,
+			  const struct wire_output *output, struct err *e);
 
 #endif

@@ -16,16 +16,27 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "load/channel.h"
-#include "load/tcpinfo.h"
+#include "load/dial.h"
 #include "load/wire.h"
 
 #define STEP_NS (10 * NS_PER_S)
 #define CONNECT_NS (5 * NS_PER_S)
+#define RECEIVE_NS (120 * NS_PER_S) /* as stock clients wait for a byte */
 #define RETRY_GAP_NS (50 * NS_PER_MS)
 #define DRAIN_NS (2 * NS_PER_S)
 #define LOOK_NS (100 * NS_PER_MS) /* between looks at the interruption */
 #define FAREWELL_NS (NS_PER_S)	  /* of an interrupted test */
 #define REASON_MS 300		  /* for the reason of a broken stream to arrive */
+#define LENGTH_DEFAULT (128U << 10)
+
+/* One direction of the test. */
+struct side {
+	bool is_used;
+	struct flow flow;
+	struct flow_count *samples;
+	_Atomic size_t nr_samples;
+	_Atomic size_t lost;
+};
 
 struct client {
 	struct client_cfg cfg;
@@ -35,19 +46,32 @@ struct client {
 	int fd;
 	int wake_fd; /* ends the watching thread */
 	struct channel ch;
-	struct flow flow;
-	struct flow_count *samples;
-	_Atomic size_t nr_samples;
-	_Atomic size_t lost;
+	struct endpoint server; /* where the control connection went */
+	struct wire_extended extended;
+	unsigned int nr_dialled; /* streams */
+	struct side side[CLIENT_SIDES];
+	uint64_t start_ns;
 	pthread_t watch;
 	bool watching;
-	struct err why; /* of @failed; written before it is set */
+	/* of the watching thread */
+	uint64_t omit_due_ns; /* 0: done, or nothing to omit */
+	atomic_bool counts;   /* nothing is omitted any more */
+	uint64_t received;
+	uint64_t received_ns; /* when that grew last */
+	struct err why;	      /* of @failed; written before it is set */
 	atomic_bool failed;
 	uint64_t patience_ns; /* until then an interruption does not end a wait */
 	bool agreed;	      /* between TEST_RUNNING and the results */
 	bool done;
 	struct wire_results mine, theirs;
+	struct wire_output output;
 };
+
+/* The sides a test has. */
+static bool is_used(const struct wire_params *p, enum client_side side)
+{
+	return p->bidir || (side == CLIENT_RX) == p->reverse;
+}
 
 static bool is_interrupted(const struct client *c)
 {
@@ -87,9 +111,17 @@ static struct channel channel_of(struct client *c, int fd)
 	};
 }
 
+static struct dial dial_of(struct client *c, bool data)
+{
+	return (struct dial){ .ch = channel_of(c, -1),
+			      .bind = c->cfg.bind,
+			      .timeout_ns = c->cfg.connect_timeout_ns,
+			      .params = data ? &c->cfg.params : NULL };
+}
+
 static int resolve(struct client *c, struct err *e)
 {
-	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct addrinfo hints = { .ai_family = c->cfg.family, .ai_socktype = SOCK_STREAM };
 	char port[8];
 	int r;
 
@@ -103,36 +135,64 @@ static int resolve(struct client *c, struct err *e)
 	return 0;
 }
 
+static int check_params(const struct wire_params *p, struct err *e)
+{
+	const char *only = p->reverse ? "-R" : "--bidir";
+
+	if (p->streams == 0 || p->streams > WIRE_STREAMS_MAX)
+		return err_set(e, -EINVAL, "%u streams: 1 to %d are possible", p->streams,
+			       WIRE_STREAMS_MAX);
+	if (!p->udp && p->length_bytes > WIRE_LENGTH_MAX)
+		return err_set(e, -EINVAL, "blocks of %zu bytes: 1 to %u are possible",
+			       p->length_bytes, WIRE_LENGTH_MAX);
+	if (p->udp && p->length_bytes > 0 &&
+	    (p->length_bytes < WIRE_UDP_LENGTH_MIN || p->length_bytes > WIRE_UDP_LENGTH_MAX))
+		return err_set(e, -EINVAL, "datagrams of %zu bytes: %d to %d are possible",
+			       p->length_bytes, WIRE_UDP_LENGTH_MIN, WIRE_UDP_LENGTH_MAX);
+	if (p->reverse && p->bidir)
+		return err_set(e, -EINVAL, "either -R or --bidir");
+	if (p->mode != WIRE_BULK && (p->reverse || p->bidir))
+		return err_set(e, -EINVAL, "requests go to the server: no %s", only);
+	if (p->mode != WIRE_BULK && (p->request_bytes == 0 || p->response_bytes == 0))
+		return err_set(e, -EINVAL, "requests and responses have at least 1 byte");
+	return p->mode == WIRE_CRR && p->udp ? err_set(e, -EINVAL, "crr needs TCP") : 0;
+}
+
+static int open_samples(struct client *c, struct err *e)
+{
+	for (enum client_side i = 0; i < CLIENT_SIDES; i++) {
+		c->side[i].is_used = is_used(&c->cfg.params, i);
+		c->side[i].samples = calloc(c->cfg.max_samples + 1, sizeof(struct flow_count));
+		if (!c->side[i].samples)
+			return err_nomem(e, "samples of a client");
+	}
+	return 0;
+}
+
 int client_open(struct client **ret, const struct client_cfg *cfg, struct err *e)
 {
 	_cleanup_(client_closep) struct client *c = calloc(1, sizeof(*c));
-	const struct wire_params *p = &cfg->params;
-	struct flow_cfg flow = { .stream = { .sender = !p->reverse,
-					     .rate_bps = p->rate_bps,
-					     .length_bytes = p->length_bytes },
-				 .streams = p->streams,
-				 .cpu = cfg->cpu };
 	int r;
 
 	if (!c)
 		return err_nomem(e, "client");
 	c->cfg = *cfg;
 	c->fd = c->wake_fd = -1;
-	if (p->streams == 0 || p->streams > WIRE_STREAMS_MAX || p->length_bytes == 0 ||
-	    p->length_bytes > WIRE_LENGTH_MAX)
-		return err_set(e, -EINVAL,
-			       "%u streams of blocks of %zu bytes: 1 to %d streams and blocks of 1 "
-			       "to %u bytes are possible",
-			       p->streams, p->length_bytes, WIRE_STREAMS_MAX, WIRE_LENGTH_MAX);
-	c->samples = calloc(cfg->max_samples + 1, sizeof(*c->samples));
-	if (!c->samples)
-		return err_nomem(e, "samples of a client");
+	if (c->cfg.connect_timeout_ns == 0)
+		c->cfg.connect_timeout_ns = CONNECT_NS;
+	if (c->cfg.receive_timeout_ns == 0)
+		c->cfg.receive_timeout_ns = RECEIVE_NS;
+	if (c->cfg.params.length_bytes == 0 && !c->cfg.params.udp)
+		c->cfg.params.length_bytes = LENGTH_DEFAULT;
+	r = check_params(&c->cfg.params, e);
+	if (r >= 0)
+		r = open_samples(c, e);
+	if (r < 0)
+		return r;
 	c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->wake_fd < 0)
 		return err_sys(e, "eventfd");
-	r = flow_init(&c->flow, &flow, e);
-	if (r >= 0)
-		r = resolve(c, e);
+	r = resolve(c, e);
 	if (r < 0)
 		return r;
 	wire_cookie_make(cfg->seed ^ clock_mono_ns(), c->cookie);
@@ -140,46 +200,24 @@ int client_open(struct client **ret, const struct client_cfg *cfg, struct err *e
 	return 0;
 }
 
-/* Connect a non-blocking socket within CONNECT_NS. */
-static int connect_to(struct client *c, const struct addrinfo *a, bool data, int *ret,
-		      struct err *e)
+/* The control connection, to the first address that answers; the streams go there too. */
+static int connect_control(struct client *c, struct err *e)
 {
-	_cleanup_(close_fdp) int fd =
-		socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct channel ch = channel_of(c, fd);
-	const struct wire_params *p = &c->cfg.params;
-	struct tcp_options opts = { .nodelay = p->nodelay || !data,
-				    .window_bytes = data ? p->window_bytes : 0,
-				    .congestion = data ? p->congestion : "" };
-	socklen_t len = sizeof(int);
-	int error = 0, r;
-
-	if (fd < 0)
-		return err_sys(e, "socket");
-	r = tcp_options_set(fd, &opts, e);
-	if (r < 0)
-		return r;
-	if (connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
-		if (errno != EINPROGRESS)
-			return err_sys(e, "connect to %s", c->peer);
-		r = channel_wait(&ch, POLLOUT, clock_mono_ns() + CONNECT_NS, e);
-		if (r < 0)
-			return err_wrap(e, "connect");
-		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
-		errno = error;
-		if (error)
-			return err_sys(e, "connect to %s", c->peer);
-	}
-	*ret = take_fd(fd);
-	return 0;
-}
-
-static int connect_any(struct client *c, bool data, int *ret, struct err *e)
-{
+	struct dial d = dial_of(c, false);
 	int r = -EHOSTUNREACH;
 
-	for (const struct addrinfo *a = c->addrs; a && r < 0 && r != -ECANCELED; a = a->ai_next)
-		r = connect_to(c, a, data, ret, e);
+	close_fdp(&c->fd);
+	c->fd = -1;
+	for (const struct addrinfo *a = c->addrs; a && r < 0 && r != -ECANCELED; a = a->ai_next) {
+		struct endpoint to = { .len = a->ai_addrlen };
+
+		if (a->ai_addrlen > sizeof(to.at))
+			continue;
+		memcpy(&to.at, a->ai_addr, a->ai_addrlen);
+		r = dial_tcp(&d, &to, 0, &c->fd, e);
+		if (r >= 0)
+			c->server = to;
+	}
 	return r;
 }
 
@@ -226,11 +264,8 @@ static int expect(struct client *c, int want, struct err *e)
 
 static int greet(struct client *c, struct err *e)
 {
-	int r;
+	int r = connect_control(c, e);
 
-	close_fdp(&c->fd);
-	c->fd = -1;
-	r = connect_any(c, false, &c->fd, e);
 	if (r < 0)
 		return r;
 	c->ch = channel_of(c, c->fd);
@@ -258,6 +293,30 @@ static int greet_patiently(struct client *c, struct err *e)
 	}
 }
 
+/* What only an irqlab server has: one that has not goes on as if nothing had been asked. */
+static int expect_extended(struct client *c, struct err *e)
+{
+	_cleanup_(buf_release) struct buf text = {};
+	int state = 0;
+	int r = channel_read_state(&c->ch, &state, e);
+
+	if (r < 0)
+		return err_wrap(e, "waiting for %s", wire_state_name(WIRE_EXTENDED));
+	if (state == WIRE_CREATE_STREAMS)
+		return err_set(e, -EOPNOTSUPP,
+			       "%s is a stock iperf3, which cannot do this; start \"irqlab "
+			       "traffic -s\" there",
+			       c->peer);
+	if (state != WIRE_EXTENDED)
+		return unexpected(c, state, WIRE_EXTENDED, e);
+	r = channel_read_json(&c->ch, WIRE_PARAMS_MAX, &text, e);
+	if (r >= 0)
+		r = wire_extended_decode(buf_str(&text), text.len, &c->extended, e);
+	if (r >= 0 && c->cfg.params.mode == WIRE_CRR && c->extended.port == 0)
+		r = err_set(e, -EPROTO, "no port for the connections");
+	return r < 0 ? err_wrap(e, "%s", c->peer) : 0;
+}
+
 static int agree(struct client *c, struct err *e)
 {
 	_cleanup_(buf_release) struct buf text = {};
@@ -268,24 +327,109 @@ static int agree(struct client *c, struct err *e)
 	r = wire_params_encode(&p, &text, e);
 	if (r >= 0)
 		r = channel_write_json(&c->ch, &text, e);
+	if (r >= 0 && wire_params_are_extended(&p))
+		r = expect_extended(c, e);
 	return r < 0 ? r : expect(c, WIRE_CREATE_STREAMS, e);
 }
 
-static int add_stream(struct client *c, struct err *e)
+/* -n and -k, in bytes; 0: none. */
+static uint64_t limit_bytes(const struct wire_params *p)
+{
+	if (p->bytes)
+		return p->bytes < INT64_MAX ? p->bytes : INT64_MAX;
+	return p->blocks > INT64_MAX / p->length_bytes ? INT64_MAX : p->blocks * p->length_bytes;
+}
+
+/* crr: the streams connect by themselves, to a port that the server named. */
+static int set_crr_ends(const struct client *c, struct stream_cfg *cfg, struct err *e)
+{
+	struct endpoint to = c->server, from = {};
+	int r = endpoint_parse_local(c->cfg.bind, to.at.any.sa_family, &from, e);
+
+	if (r < 0)
+		return r;
+	endpoint_set_port(&to, c->extended.port);
+	memcpy(&cfg->peer, &to.at, to.len);
+	cfg->peer_len = to.len;
+	memcpy(&cfg->local, &from.at, from.len);
+	cfg->local_len = from.len;
+	return 0;
+}
+
+static int init_side(struct client *c, enum client_side side, struct err *e)
+{
+	const struct wire_params *p = &c->cfg.params;
+	struct flow_cfg cfg = { .stream = { .sender = side == CLIENT_TX,
+					    .udp = p->udp,
+					    .mode = p->mode,
+					    .rate_bps = p->rate_bps,
+					    .rr_per_s = p->rr_per_s,
+					    .arrivals = p->arrivals,
+					    .seed = p->seed,
+					    .burst = p->burst,
+					    .length_bytes = p->length_bytes,
+					    .request_bytes = p->request_bytes,
+					    .response_bytes = p->response_bytes,
+					    .counters_64bit = p->udp_counters_64bit,
+					    .repeating_payload = p->repeating_payload,
+					    .zerocopy = p->zerocopy,
+					    .skip_rx_copy = p->skip_rx_copy,
+					    .gsro = p->gsro },
+				.streams = p->streams,
+				.first_index = p->bidir && side == CLIENT_RX ? p->streams : 0,
+				/* what is omitted does not count towards the limit */
+				.limit_bytes = p->omit_s ? 0 : limit_bytes(p),
+				.cpu = c->cfg.cpu };
+
+	int r = p->mode == WIRE_CRR ? set_crr_ends(c, &cfg.stream, e) : 0;
+
+	return r < 0 ? r : flow_init(&c->side[side].flow, &cfg, e);
+}
+
+static int init_flows(struct client *c, struct err *e)
+{
+	int r = 0;
+
+	for (enum client_side i = 0; i < CLIENT_SIDES && r >= 0; i++)
+		if (c->side[i].is_used)
+			r = init_side(c, i, e);
+	return r;
+}
+
+static int add_stream(struct client *c, struct flow *f, struct err *e)
 {
 	_cleanup_(close_fdp) int fd = -1;
+	uint16_t port = c->cfg.local_port ? (uint16_t)(c->cfg.local_port + c->nr_dialled) : 0;
+	struct dial d = dial_of(c, true);
 	struct channel ch = channel_of(c, -1);
-	int r = connect_any(c, true, &fd, e);
+	int r;
 
-	ch.fd = fd;
+	if (c->cfg.params.udp) {
+		r = dial_udp(&d, &c->server, port, &fd, e);
+	} else {
+		r = dial_tcp(&d, &c->server, port, &fd, e);
+		ch.fd = fd;
+		if (r >= 0)
+			r = channel_write(&ch, c->cookie, sizeof(c->cookie), e);
+	}
 	if (r >= 0)
-		r = channel_write(&ch, c->cookie, sizeof(c->cookie), e);
-	if (r >= 0)
-		r = flow_take(&c->flow, fd, e);
+		r = flow_take(f, fd, e);
 	if (r < 0)
-		return err_wrap(e, "stream %u of %u", c->flow.have + 1, c->flow.nr);
+		return err_wrap(e, "stream %u of %u", f->have + 1, f->nr);
 	take_fd(fd);
+	c->nr_dialled++;
 	return 0;
+}
+
+/* In the order that both ends count: first those the client sends on. */
+static int add_streams(struct client *c, struct err *e)
+{
+	int r = 0;
+
+	for (enum client_side i = 0; i < CLIENT_SIDES; i++)
+		while (r >= 0 && c->side[i].flow.have < c->side[i].flow.nr)
+			r = add_stream(c, &c->side[i].flow, e);
+	return r;
 }
 
 static void fail(struct client *c)
@@ -310,16 +454,27 @@ static void judge_control(struct client *c)
 	fail(c);
 }
 
-static void take_sample(struct client *c)
+static void take_sample(struct side *s, size_t max)
 {
-	size_t nr = atomic_load_explicit(&c->nr_samples, memory_order_relaxed);
+	size_t nr = atomic_load_explicit(&s->nr_samples, memory_order_relaxed);
 
-	if (nr >= c->cfg.max_samples) {
-		atomic_fetch_add_explicit(&c->lost, 1, memory_order_relaxed);
+	if (nr >= max) {
+		atomic_fetch_add_explicit(&s->lost, 1, memory_order_relaxed);
 		return;
 	}
-	flow_read(&c->flow, &c->samples[nr]);
-	atomic_store_explicit(&c->nr_samples, nr + 1, memory_order_release);
+	flow_read(&s->flow, &s->samples[nr]);
+	atomic_store_explicit(&s->nr_samples, nr + 1, memory_order_release);
+}
+
+/* The first stream that broke. */
+static int check_flows(struct client *c, struct err *e)
+{
+	int r = 0;
+
+	for (enum client_side i = 0; i < CLIENT_SIDES && r >= 0; i++)
+		if (c->side[i].is_used)
+			r = flow_check(&c->side[i].flow, e);
+	return r;
 }
 
 static void judge_streams(struct client *c)
@@ -327,8 +482,7 @@ static void judge_streams(struct client *c)
 	struct pollfd p = { .fd = c->fd, .events = POLLIN };
 	struct err why = {};
 
-	if (atomic_load_explicit(&c->failed, memory_order_relaxed) ||
-	    flow_check(&c->flow, &why) == 0)
+	if (atomic_load_explicit(&c->failed, memory_order_relaxed) || check_flows(c, &why) == 0)
 		return;
 	/* a server that ends a test says why on the control connection */
 	if (poll(&p, 1, REASON_MS) > 0)
@@ -340,29 +494,77 @@ static void judge_streams(struct client *c)
 	fail(c);
 }
 
+static uint64_t sum_bytes(const struct flow *f)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; i < f->have; i++)
+		bytes += flow_bytes(f, i);
+	return bytes;
+}
+
+/* Who only receives would wait for a server that has gone without a word. */
+static void judge_silence(struct client *c)
+{
+	uint64_t now = clock_mono_ns(), bytes;
+
+	if (!c->cfg.params.reverse || atomic_load_explicit(&c->failed, memory_order_relaxed))
+		return;
+	bytes = sum_bytes(&c->side[CLIENT_RX].flow);
+	if (bytes != c->received)
+		c->received_ns = now;
+	c->received = bytes;
+	if (now - c->received_ns < c->cfg.receive_timeout_ns)
+		return;
+	err_set(&c->why, -ETIMEDOUT, "%s sent nothing for %.1f s", c->peer,
+		(double)c->cfg.receive_timeout_ns / 1e9);
+	fail(c);
+}
+
+static void omit_when_due(struct client *c)
+{
+	if (c->omit_due_ns == 0 || clock_mono_ns() < c->omit_due_ns)
+		return;
+	c->omit_due_ns = 0;
+	for (enum client_side i = 0; i < CLIENT_SIDES; i++)
+		if (c->side[i].is_used)
+			flow_omit(&c->side[i].flow);
+	atomic_store_explicit(&c->counts, true, memory_order_release);
+}
+
+/* What is due at every point of the grid. */
+static void look(struct client *c)
+{
+	for (enum client_side i = 0; c->cfg.sample_ns && i < CLIENT_SIDES; i++)
+		if (c->side[i].is_used)
+			take_sample(&c->side[i], c->cfg.max_samples);
+	judge_streams(c);
+	judge_silence(c);
+}
+
 /* The watching thread: samples on an absolute grid, control connection, broken streams. */
 static void *watch_run(void *client)
 {
 	struct client *c = client;
 	uint64_t period = c->cfg.sample_ns ? c->cfg.sample_ns : 100 * NS_PER_MS;
-	uint64_t next = c->flow.start_ns;
+	uint64_t next = c->start_ns;
 
 	while (!atomic_load_explicit(&c->failed, memory_order_relaxed)) {
 		struct pollfd p[] = { { .fd = c->fd, .events = POLLIN },
 				      { .fd = c->wake_fd, .events = POLLIN } };
+		uint64_t due = c->omit_due_ns && c->omit_due_ns < next ? c->omit_due_ns : next;
 		uint64_t now = clock_mono_ns();
-		struct timespec left = clock_timespec(next > now ? next - now : 0);
+		struct timespec left = clock_timespec(due > now ? due - now : 0);
 		int r = ppoll(p, 2, &left, NULL);
 
 		if (r > 0 && p[1].revents)
 			break;
 		if (r > 0 && p[0].revents)
 			judge_control(c);
+		omit_when_due(c);
 		if (clock_mono_ns() < next)
 			continue;
-		if (c->cfg.sample_ns)
-			take_sample(c);
-		judge_streams(c);
+		look(c);
 		/* a late sample is not made up for: its own time stands in it */
 		while (next <= clock_mono_ns())
 			next += period;
@@ -389,20 +591,38 @@ static void end_watch(struct client *c)
 	c->watching = false;
 }
 
+static int start_flows(struct client *c, struct err *e)
+{
+	int r = 0;
+
+	for (enum client_side i = CLIENT_SIDES; i-- > 0 && r >= 0;)
+		if (c->side[i].is_used)
+			r = flow_start(&c->side[i].flow, e);
+	c->start_ns = c->received_ns = clock_mono_ns();
+	if (c->cfg.params.omit_s)
+		c->omit_due_ns = c->start_ns + c->cfg.params.omit_s * NS_PER_S;
+	atomic_store(&c->counts, c->cfg.params.omit_s == 0);
+	return r;
+}
+
 int client_start(struct client *c, struct err *e)
 {
 	int r = greet_patiently(c, e);
 
+	if (r >= 0 && c->cfg.params.length_bytes == 0)
+		c->cfg.params.length_bytes = dial_udp_length(c->fd);
 	if (r >= 0)
 		r = agree(c, e);
-	while (r >= 0 && c->flow.have < c->flow.nr)
-		r = add_stream(c, e);
+	if (r >= 0)
+		r = init_flows(c, e);
+	if (r >= 0)
+		r = add_streams(c, e);
 	if (r >= 0)
 		r = expect(c, WIRE_TEST_START, e);
 	if (r >= 0)
 		r = expect(c, WIRE_TEST_RUNNING, e);
 	if (r >= 0)
-		r = flow_start(&c->flow, e);
+		r = start_flows(c, e);
 	if (r < 0)
 		return r;
 	c->agreed = true;
@@ -415,7 +635,7 @@ int client_check(struct client *c, struct err *e)
 
 	/* the watching thread, which may not have looked yet, knows more of the reason */
 	while (!atomic_load_explicit(&c->failed, memory_order_acquire)) {
-		if (flow_check(&c->flow, e) == 0)
+		if (check_flows(c, e) == 0)
 			return 0;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &gap, NULL);
 	}
@@ -425,9 +645,31 @@ int client_check(struct client *c, struct err *e)
 
 static bool has_bytes(const struct client *c)
 {
-	for (unsigned int i = 0; i < c->flow.nr; i++)
-		if (flow_bytes(&c->flow, i) == 0)
+	for (enum client_side side = 0; side < CLIENT_SIDES; side++) {
+		const struct flow *f = &c->side[side].flow;
+
+		for (unsigned int i = 0; i < f->have; i++)
+			if (flow_bytes(f, i) == 0)
+				return false;
+	}
+	return true;
+}
+
+bool client_is_spent(const struct client *c)
+{
+	uint64_t limit = limit_bytes(&c->cfg.params);
+
+	if (limit == 0 || !c->agreed || !atomic_load_explicit(&c->counts, memory_order_acquire))
+		return false;
+	for (enum client_side side = 0; side < CLIENT_SIDES; side++) {
+		const struct flow *f = &c->side[side].flow;
+		uint64_t omitted = 0;
+
+		for (unsigned int i = 0; i < f->have; i++)
+			omitted += f->omit[i].bytes;
+		if (c->side[side].is_used && sum_bytes(f) - omitted < limit)
 			return false;
+	}
 	return true;
 }
 
@@ -453,37 +695,70 @@ int client_wait_bytes(struct client *c, uint64_t bound_ns, struct err *e)
 	return 0;
 }
 
+/* Senders first: the other end waits for the end of what they sent. */
+static void finish_flows(struct client *c, uint64_t bound_ns)
+{
+	memset(&c->mine, 0, sizeof(c->mine));
+	for (enum client_side i = 0; i < CLIENT_SIDES; i++) {
+		if (!c->side[i].is_used)
+			continue;
+		flow_finish(&c->side[i].flow, bound_ns);
+		flow_results(&c->side[i].flow, &c->mine);
+	}
+}
+
 /* As captured: state bytes, results of the client, results of the server, farewell. */
 static int exchange(struct client *c, struct err *e)
 {
 	int r = channel_write_state(&c->ch, WIRE_TEST_END, e);
 
-	flow_finish(&c->flow, DRAIN_NS);
-	memset(&c->mine, 0, sizeof(c->mine));
-	flow_results(&c->flow, &c->mine);
+	finish_flows(c, DRAIN_NS);
 	if (r >= 0)
 		r = expect(c, WIRE_EXCHANGE_RESULTS, e);
 	if (r >= 0)
-		r = channel_write_results(&c->ch, &c->mine, e);
+		r = channel_write_results(&c->ch, &c->mine, NULL, e);
 	if (r >= 0)
-		r = channel_read_results(&c->ch, &c->theirs, e);
+		r = channel_read_results(&c->ch, &c->theirs,
+					 c->cfg.params.get_server_output ? &c->output : NULL, e);
 	if (r >= 0)
 		r = expect(c, WIRE_DISPLAY_RESULTS, e);
+	for (enum client_side i = 0; r >= 0 && c->cfg.local_port && i < CLIENT_SIDES; i++)
+		if (c->side[i].is_used)
+			flow_reset(&c->side[i].flow);
 	if (r >= 0)
 		r = channel_write_state(&c->ch, WIRE_DONE, e);
 	return r;
 }
 
-static int same_streams(const struct client *c, struct err *e)
+/* Put their streams in the order of ours. */
+static int match_streams(struct client *c, struct err *e)
 {
+	struct wire_stream *v = c->theirs.streams;
+
 	if (c->theirs.nr != c->mine.nr)
 		return err_set(e, -EPROTO, "%s reports %u streams instead of %u", c->peer,
 			       c->theirs.nr, c->mine.nr);
-	for (unsigned int i = 0; i < c->mine.nr; i++)
-		if (c->theirs.streams[i].id != c->mine.streams[i].id)
-			return err_set(e, -EPROTO, "%s reports stream %u instead of %u", c->peer,
-				       c->theirs.streams[i].id, c->mine.streams[i].id);
+	for (unsigned int i = 0; i < c->mine.nr; i++) {
+		unsigned int k = i;
+		struct wire_stream found;
+
+		while (k < c->theirs.nr && v[k].id != c->mine.streams[i].id)
+			k++;
+		if (k == c->theirs.nr)
+			return err_set(e, -EPROTO, "%s does not report stream %u", c->peer,
+				       c->mine.streams[i].id);
+		found = v[k];
+		v[k] = v[i];
+		v[i] = found;
+	}
 	return 0;
+}
+
+static void quiet_flows(struct client *c)
+{
+	for (enum client_side i = 0; i < CLIENT_SIDES; i++)
+		if (c->side[i].is_used)
+			flow_quiet(&c->side[i].flow);
 }
 
 int client_stop(struct client *c, struct err *e)
@@ -497,21 +772,26 @@ int client_stop(struct client *c, struct err *e)
 	c->agreed = false;
 	if (is_interrupted(c))
 		c->patience_ns = clock_mono_ns() + FAREWELL_NS;
-	flow_quiet(&c->flow);
+	quiet_flows(c);
 	judge_streams(c);
 	r = client_check(c, e);
 	if (r < 0) {
 		channel_write_state(&c->ch, WIRE_CLIENT_TERMINATE, &ignored);
-		flow_finish(&c->flow, 0);
-		memset(&c->mine, 0, sizeof(c->mine));
-		flow_results(&c->flow, &c->mine);
+		finish_flows(c, 0);
 		return r;
 	}
 	r = exchange(c, e);
 	if (r >= 0)
-		r = same_streams(c, e);
+		r = match_streams(c, e);
 	c->done = r >= 0;
 	return r < 0 ? err_wrap(e, "end of the test") : 0;
+}
+
+static void release_side(struct side *s)
+{
+	if (s->flow.v)
+		flow_release(&s->flow);
+	free(s->samples);
 }
 
 void client_close(struct client *c)
@@ -523,12 +803,13 @@ void client_close(struct client *c)
 	end_watch(c);
 	if (c->agreed && c->ch.fd >= 0)
 		channel_write_state(&c->ch, WIRE_CLIENT_TERMINATE, &ignored);
-	flow_release(&c->flow);
+	for (enum client_side i = 0; i < CLIENT_SIDES; i++)
+		release_side(&c->side[i]);
 	close_fdp(&c->fd);
 	close_fdp(&c->wake_fd);
 	if (c->addrs)
 		freeaddrinfo(c->addrs);
-	free(c->samples);
+	buf_release(&c->output.text);
 	free(c);
 }
 
@@ -539,7 +820,7 @@ void client_closep(struct client **c)
 
 struct flow *client_flow(struct client *c, enum client_side side)
 {
-	return (side == CLIENT_TX) == c->flow.cfg.sender ? &c->flow : NULL;
+	return c->side[side].is_used && c->side[side].flow.v ? &c->side[side].flow : NULL;
 }
 
 const struct wire_params *client_params(const struct client *c)
@@ -550,10 +831,11 @@ const struct wire_params *client_params(const struct client *c)
 const struct flow_count *client_samples(const struct client *c, enum client_side side,
 					size_t *ret_nr, size_t *ret_lost)
 {
-	(void)side;
-	*ret_nr = atomic_load_explicit(&c->nr_samples, memory_order_acquire);
-	*ret_lost = atomic_load_explicit(&c->lost, memory_order_relaxed);
-	return c->samples;
+	const struct side *s = &c->side[side];
+
+	*ret_nr = atomic_load_explicit(&s->nr_samples, memory_order_acquire);
+	*ret_lost = atomic_load_explicit(&s->lost, memory_order_relaxed);
+	return s->samples;
 }
 
 const struct wire_results *client_mine(const struct client *c)
@@ -568,9 +850,8 @@ const struct wire_results *client_theirs(const struct client *c)
 
 const char *client_server_output(const struct client *c, bool *ret_is_json)
 {
-	(void)c;
-	*ret_is_json = false;
-	return NULL;
+	*ret_is_json = c->output.is_json;
+	return c->output.text.data;
 }
 
 const char *client_cookie(const struct client *c)

@@ -5,7 +5,7 @@
 /*
  * The client end of an iperf3 test; the server may be a stock iperf3 or ours.
  *
- *	client_open	resolve, allocate
+ *	client_open	resolve, allocate the samples
  *	client_start	connect, agree, streams run when it returns
  *	client_stop	end the test, exchange results
  *	client_close	at any point
@@ -71,7 +71,13 @@ int client_stop(struct client *c, struct err *e);
 void client_close(struct client *c);
 void client_closep(struct client **c);
 
-/* NULL when the test does not have this direction; both with params.bidir. */
+/*
+ * -n and -k: true once every direction has moved what was asked for (bytes as counted here, without
+ * the omitted ones); the caller ends the test then.  Any thread, between start and stop.
+ */
+bool client_is_spent(const struct client *c);
+
+/* NULL before client_start(), or when the test does not have this direction; both with bidir. */
 struct flow *client_flow(struct client *c, enum client_side side);
 /* What was agreed: params with the defaults that depend on the path filled in (UDP length). */
 const struct wire_params *client_params(const struct client *c);

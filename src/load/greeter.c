@@ -2,13 +2,15 @@
 #include "load/greeter.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+
+#define ACCEPT_MAX 32 /* at once, then others have their turn */
+#define SHORT_GAP_NS NS_PER_S
 
 static void say(const struct greeter *g, const char *peer, const char *what)
 {
@@ -50,48 +52,38 @@ unsigned int greeter_poll(const struct greeter *g, struct pollfd *p)
 
 uint64_t greeter_deadline(const struct greeter *g)
 {
-	/* in order of arrival: the first is the oldest */
 	return g->nr ? g->v[0].deadline_ns : UINT64_MAX;
 }
 
-static void name_peer(const struct sockaddr_storage *a, socklen_t len, char ret[64])
+/* The oldest greeting of the address that has most of them. */
+static unsigned int find_greediest(const struct greeter *g)
 {
-	char host[46], port[8];
-	const char *bare = host;
+	unsigned int found = 0, most = 0;
 
-	if (getnameinfo((const struct sockaddr *)a, len, host, sizeof(host), port, sizeof(port),
-			NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-		snprintf(ret, 64, "a client");
-		return;
+	for (unsigned int i = 0; i < g->nr; i++) {
+		unsigned int nr = 0;
+
+		for (unsigned int k = i; k < g->nr; k++)
+			nr += endpoint_is_same_host(&g->v[i].from, &g->v[k].from);
+		if (nr > most) {
+			most = nr;
+			found = i;
+		}
 	}
-	/* an IPv4 client of a socket for both */
-	if (strncmp(host, "::ffff:", 7) == 0 && strchr(host, '.'))
-		bare = host + 7;
-	snprintf(ret, 64, strchr(bare, ':') ? "[%s]:%s" : "%s:%s", bare, port);
+	return found;
 }
 
-static void accept_one(struct greeter *g)
+/* The connection stays in the queue until there is a descriptor; poll() would not wait for that. */
+static void await_descriptors(struct greeter *g)
 {
-	struct sockaddr_storage from = {};
-	socklen_t len = sizeof(from);
-	struct greeting *x;
-	int fd;
+	struct timespec gap = clock_timespec(10 * NS_PER_MS);
+	uint64_t now = clock_mono_ns();
 
-	if (g->nr == GREETER_MAX)
-		drop(g, 0, "dropped, too many connections that send no cookie");
-	fd = accept4(g->listen_fd, (struct sockaddr *)&from, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0) {
-		struct timespec gap = clock_timespec(10 * NS_PER_MS);
-
-		if ((errno == EMFILE || errno == ENFILE) && g->nr > 0)
-			drop(g, 0, "dropped, no more file descriptors");
-		else if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
-			clock_nanosleep(CLOCK_MONOTONIC, 0, &gap, NULL);
-		return;
+	if (now - g->short_ns > SHORT_GAP_NS) {
+		g->short_ns = now;
+		say(g, "new clients", "wait, no more file descriptors or memory (ulimit -n)");
 	}
-	x = &g->v[g->nr++];
-	*x = (struct greeting){ .fd = fd, .deadline_ns = clock_mono_ns() + g->step_ns };
-	name_peer(&from, len, x->peer);
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &gap, NULL);
 }
 
 /* True when the greeting stays. */
@@ -114,6 +106,32 @@ static bool read_cookie(struct greeter *g, unsigned int i)
 	return !why;
 }
 
+/* True when another connection may be waiting. */
+static bool accept_one(struct greeter *g)
+{
+	struct greeting x = { .deadline_ns = clock_mono_ns() + g->step_ns };
+
+	x.from.len = sizeof(x.from.at);
+	x.fd = accept4(g->listen_fd, &x.from.at.any, &x.from.len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (x.fd < 0) {
+		bool is_short = errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+				errno == ENOMEM;
+
+		if (is_short && g->nr > 0)
+			drop(g, find_greediest(g), "dropped, no more file descriptors");
+		else if (is_short)
+			await_descriptors(g);
+		return errno == ECONNABORTED || errno == EINTR;
+	}
+	if (g->nr == GREETER_MAX)
+		drop(g, find_greediest(g), "dropped, too many connections that send no cookie");
+	endpoint_unmap(&x.from);
+	endpoint_name(&x.from, x.peer);
+	g->v[g->nr++] = x;
+	read_cookie(g, g->nr - 1);
+	return true;
+}
+
 void greeter_work(struct greeter *g, const struct pollfd *p, unsigned int nr)
 {
 	uint64_t now;
@@ -123,19 +141,17 @@ void greeter_work(struct greeter *g, const struct pollfd *p, unsigned int nr)
 		if (p[i].revents)
 			read_cookie(g, i - 1);
 	if (p[0].revents)
-		accept_one(g);
+		for (unsigned int i = 0; i < ACCEPT_MAX && accept_one(g); i++)
+			;
 	now = clock_mono_ns();
 	while (g->nr > 0 && g->v[0].deadline_ns <= now)
-		drop(g, 0,
-		     is_complete(&g->v[0]) ? "dropped, its turn did not come"
-					   : "dropped, sent no cookie in time");
+		drop(g, 0, "dropped, sent no cookie in time");
 }
 
-int greeter_take(struct greeter *g, const char *cookie, struct greeting *ret)
+int greeter_take(struct greeter *g, struct greeting *ret)
 {
 	for (unsigned int i = 0; i < g->nr; i++) {
-		if (!is_complete(&g->v[i]) ||
-		    (cookie && memcmp(cookie, g->v[i].cookie, WIRE_COOKIE_SIZE) != 0))
+		if (!is_complete(&g->v[i]))
 			continue;
 		*ret = g->v[i];
 		forget(g, i);
@@ -144,16 +160,13 @@ int greeter_take(struct greeter *g, const char *cookie, struct greeting *ret)
 	return -ENOENT;
 }
 
-void greeter_deny(struct greeter *g)
+void greeting_deny(struct greeting *x)
 {
 	static const signed char denied = WIRE_ACCESS_DENIED;
 
-	for (unsigned int i = g->nr; i-- > 0;) {
-		if (!is_complete(&g->v[i]))
-			continue;
-		send(g->v[i].fd, &denied, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-		drop(g, i, "refused, another test is running");
-	}
+	send(x->fd, &denied, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	close(x->fd);
+	x->fd = -1;
 }
 
 void greeter_release(struct greeter *g)

@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct buf;
+#include "base/buf.h"
+
 struct err;
 
 enum wire_state {
@@ -32,7 +33,7 @@ enum wire_state {
 	WIRE_DONE = 16,
 	/*
 	 * Ours: the answer of an irqlab server to the key "irqlab", before CREATE_STREAMS; JSON
-	 * follows.  A stock server ignores the key and never sends it.
+	 * follows (struct wire_extended).  A stock server ignores the key and sends CREATE_STREAMS.
 	 */
 	WIRE_EXTENDED = 100,
 };
@@ -43,10 +44,13 @@ enum wire_errno {
 	WIRE_ETOTALRATE = 27,	/* more than the server's limit */
 	WIRE_EMAXDURATION = 37, /* longer than the server allows */
 	WIRE_ERECVPARAMS = 114,
+	WIRE_EAFFINITY = 132,
 	WIRE_ESETCONGESTION = 134,
 	WIRE_ENOMSG = 144, /* idle too long */
 	WIRE_EDURATION_EXPIRED = 160,
 	WIRE_ECREATESTREAM = 200,
+	WIRE_ESTREAMLISTEN = 202,
+	WIRE_ESTREAMACCEPT = 204,
 	WIRE_ESTREAMWRITE = 205,
 	WIRE_ESTREAMREAD = 206,
 };
@@ -54,13 +58,16 @@ enum wire_errno {
 #define WIRE_COOKIE_SIZE 37 /* 36 printable characters and NUL */
 #define WIRE_PARAMS_MAX 8192
 #define WIRE_RESULTS_MAX (1U << 20)
-#define WIRE_STREAMS_MAX 128	   /* in one direction */
-#define WIRE_LENGTH_MAX (1U << 20) /* of a block */
+#define WIRE_OUTPUT_MAX (16U << 20) /* results with what the server printed */
+#define WIRE_STREAMS_MAX 128	    /* in one direction */
+#define WIRE_LENGTH_MAX (1U << 20)  /* of a block */
 #define WIRE_TIME_MAX_S 86400
 #define WIRE_WINDOW_MAX (512U << 20)
 #define WIRE_MSS_MAX 32767
 #define WIRE_BURST_MAX 1000
 #define WIRE_OMIT_MAX_S 600
+#define WIRE_FLOWLABEL_MAX 0xfffff
+#define WIRE_CPU_MAX 1024
 #define WIRE_UDP_LENGTH_MAX 65507
 #define WIRE_UDP_LENGTH_MIN 16 /* what a datagram's header takes */
 #define WIRE_RR_SIZE_MAX (1U << 20)
@@ -107,7 +114,7 @@ struct wire_params {
 	char title[128];
 	char extra_data[1024];
 	char version[32];
-	/* what a stock peer does not know; sent only when it differs from the default */
+	/* what a stock peer does not know; sent only when the server must know */
 	enum wire_mode mode;
 	enum wire_arrivals arrivals;
 	uint64_t seed;				    /* of the arrivals */
@@ -132,6 +139,18 @@ struct wire_stream {
 	double start_s, end_s;
 };
 
+/* What an irqlab server answers to parameters that are extended. */
+struct wire_extended {
+	char version[32];
+	uint16_t port; /* where the connections of crr go; 0 otherwise */
+};
+
+/* What the server printed, for a client that asked; no @text: nothing. */
+struct wire_output {
+	struct buf text;
+	bool is_json;
+};
+
 /* What each side says after the test. */
 struct wire_results {
 	double cpu_total, cpu_user, cpu_system; /* percent, as the protocol has it */
@@ -152,16 +171,29 @@ void wire_cookie_make(uint64_t seed, char ret[WIRE_COOKIE_SIZE]);
 /* 36 printable characters and NUL: what every version sent so far. */
 bool wire_cookie_is_valid(const char cookie[WIRE_COOKIE_SIZE]);
 
+/*
+ * Whether these need an irqlab server, which then answers WIRE_EXTENDED.  A stock peer never sees
+ * the difference: without need the key is not sent and nothing is answered.
+ */
+bool wire_params_are_extended(const struct wire_params *p);
+
 /* Append the JSON text, without the length. */
 int wire_params_encode(const struct wire_params *p, struct buf *out, struct err *e);
-int wire_results_encode(const struct wire_results *res, struct buf *out, struct err *e);
+int wire_extended_encode(const struct wire_extended *x, struct buf *out, struct err *e);
+/* @output may be NULL; said to be JSON but not, it goes as text. */
+int wire_results_encode(const struct wire_results *res, const struct wire_output *output,
+			struct buf *out, struct err *e);
 
 /*
  * Text of @len bytes (no NUL needed) to a struct.  Refused with -EBADMSG and the reason: text that
- * is not one JSON object, nesting over 8, wrong types, missing mandatory keys, numbers out of
- * range, over WIRE_*_MAX bytes.  Unknown keys are ignored, as all versions do.
+ * is not one JSON object, nesting over 8 (16 with output), wrong types, missing mandatory keys,
+ * numbers out of range, over WIRE_*_MAX bytes.  Unknown keys are ignored, as all versions do; texts
+ * for people (title, extra data, version) are cut to what fits.
  */
 int wire_params_decode(const char *text, size_t len, struct wire_params *ret, struct err *e);
-int wire_results_decode(const char *text, size_t len, struct wire_results *ret, struct err *e);
+int wire_extended_decode(const char *text, size_t len, struct wire_extended *ret, struct err *e);
+/* @output: appended to, for a client; NULL: not wanted, and less is read. */
+int wire_results_decode(const char *text, size_t len, struct wire_results *ret,
+			struct wire_output *output, struct err *e);
 
 #endif

@@ -199,17 +199,17 @@ else
 		"the program does not run in 400 MB of address space"
 fi
 
-# UDP is refused in iperf3's own words
+# UDP, as far as a stock client is concerned
 if command -v iperf3 >/dev/null; then
 	port=$(free_port)
 	serve ours $program
-	iperf3 -c 127.0.0.1 -p "$port" -u -t 1 2>&1 | grep -q 'not implemented'
-	result "a stock client is told that UDP is not there" $?
+	iperf3 -c 127.0.0.1 -p "$port" -u -t 1 2>&1 | grep -q '(0%)  receiver'
+	result "a stock client runs a test over UDP" $?
 	kill "$server" 2>/dev/null
 	wait "$server"
 	server=
 else
-	skip "a stock client is told that UDP is not there" "iperf3 is missing"
+	skip "a stock client runs a test over UDP" "iperf3 is missing"
 fi
 
 # the table for people

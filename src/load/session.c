@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "load/session.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define DRAIN_NS (2 * NS_PER_S)
+#define GRACE_NS (40 * NS_PER_S)	/* after the agreed time, as stock servers give */
+#define DAY_NS (24 * 3600 * NS_PER_S)	/* of a test that does not say how long it takes */
+#define LOOK_NS (500 * NS_PER_MS)	/* between looks at progress */
+#define BROKEN_NS NS_PER_S		/* for a TEST_END that a stream's end overtook */
+#define RATE_NS (2 * NS_PER_S)		/* over which the rate must not be too high */
+#define RATE_SLACK 1.1			/* a stream that catches up is no offence */
+#define STACK_BYTES ((size_t)512 << 10) /* json-c and getnameinfo() take most of it */
+#define TCP_LENGTH_DEFAULT (128U << 10)
+#define UDP_LENGTH_DEFAULT 1460
+
+void hub_say(struct hub *h, const char *line)
+{
+	if (!h->cfg.watch.said)
+		return;
+	pthread_mutex_lock(&h->watch_lock);
+	h->cfg.watch.said(h->cfg.watch.ctx, line);
+	pthread_mutex_unlock(&h->watch_lock);
+}
+
+void hub_wake(struct hub *h)
+{
+	eventfd_write(h->wake_fd, 1);
+}
+
+/* One of the watcher's functions that see a test. */
+static void tell(struct session *s, void (*f)(void *ctx, struct server_test *t))
+{
+	if (!f)
+		return;
+	pthread_mutex_lock(&s->hub->watch_lock);
+	f(s->hub->cfg.watch.ctx, &s->test);
+	pthread_mutex_unlock(&s->hub->watch_lock);
+}
+
+int session_wait(struct session *s, short events, uint64_t until_ns, struct err *e)
+{
+	struct pollfd p[] = { { .fd = s->ch.fd, .events = events },
+			      { .fd = s->wake_fd, .events = POLLIN } };
+	uint64_t now = clock_mono_ns();
+	struct timespec left = clock_timespec(until_ns > now ? until_ns - now : 0);
+	eventfd_t ignored;
+	int r = ppoll(p, 2, &left, NULL);
+
+	if (r < 0 && errno != EINTR)
+		return err_sys(e, "wait for %s", s->ch.peer);
+	if (r > 0 && p[1].revents)
+		eventfd_read(s->wake_fd, &ignored);
+	if (atomic_load(&s->stop))
+		return err_set(e, -ECANCELED, "the server was told to stop");
+	return r > 0 && p[0].revents;
+}
+
+/* How the control connection waits. */
+static int wait_control(struct channel *ch, short events, uint64_t deadline_ns, struct err *e)
+{
+	for (;;) {
+		int r = session_wait(ch->ctx, events, deadline_ns, e);
+
+		if (r != 0)
+			return r < 0 ? r : 0;
+		if (clock_mono_ns() >= deadline_ns)
+			return err_set(e, -ETIMEDOUT, "%s is silent", ch->peer);
+	}
+}
+
+void session_refuse(struct session *s, int code, int sys)
+{
+	uint32_t be[2] = { htonl((uint32_t)code), htonl((uint32_t)sys) };
+	struct err ignored = {};
+
+	if (channel_write_state(&s->ch, WIRE_SERVER_ERROR, &ignored) >= 0)
+		channel_write(&s->ch, be, sizeof(be), &ignored);
+}
+
+static bool has_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_ISSET(cpu, &set);
+}
+
+/* What this server's owner does not allow. */
+static int check_limits(struct session *s, struct err *e)
+{
+	const struct server_cfg *cfg = &s->hub->cfg;
+	const struct wire_params *p = &s->params;
+	unsigned __int128 bps = (unsigned __int128)p->rate_bps * p->streams * (p->bidir ? 2 : 1);
+
+	if (cfg->max_duration_ns && (p->time_s + p->omit_s) * NS_PER_S > cfg->max_duration_ns) {
+		session_refuse(s, WIRE_EMAXDURATION, 0);
+		return err_set(e, -EPERM, "asks for %u s, at most %.0f s are allowed",
+			       p->time_s + p->omit_s, (double)cfg->max_duration_ns / 1e9);
+	}
+	if (cfg->max_bps && bps > cfg->max_bps) {
+		session_refuse(s, WIRE_ETOTALRATE, 0);
+		return err_set(e, -EPERM, "asks for %.0f bit/s, at most %.0f are allowed",
+			       (double)bps, (double)cfg->max_bps);
+	}
+	if (p->server_cpu >= 0 && !has_cpu(p->server_cpu)) {
+		session_refuse(s, WIRE_EAFFINITY, EINVAL);
+		return err_set(e, -EINVAL, "asks for CPU %d, which this server may not use",
+			       p->server_cpu);
+	}
+	return 0;
+}
+
+static int read_params(struct session *s, struct err *e)
+{
+	_cleanup_(buf_release) struct buf text = {};
+	int r = channel_write_state(&s->ch, WIRE_PARAM_EXCHANGE, e);
+
+	if (r >= 0)
+		r = channel_read_json(&s->ch, WIRE_PARAMS_MAX, &text, e);
+	if (r < 0)
+		return r;
+	r = wire_params_decode(buf_str(&text), text.len, &s->params, e);
+	if (r < 0) {
+		session_refuse(s, WIRE_ERECVPARAMS, 0);
+		return r;
+	}
+	if (s->params.length_bytes == 0)
+		s->params.length_bytes = s->params.udp ? UDP_LENGTH_DEFAULT : TCP_LENGTH_DEFAULT;
+	return check_limits(s, e);
+}
+
+/*
+ * What this end sends at most.  A client that receives decides when it has enough: only over TCP
+ * does all of it arrive, and what is omitted does not count.
+ */
+static uint64_t limit_bytes(const struct wire_params *p)
+{
+	if (p->udp || p->omit_s)
+		return 0;
+	if (p->bytes)
+		return p->bytes <= INT64_MAX ? p->bytes : 0;
+	return p->blocks > INT64_MAX / p->length_bytes ? 0 : p->blocks * p->length_bytes;
+}
+
+static int init_flow(struct session *s, struct flow *f, unsigned int first, struct err *e)
+{
+	const struct wire_params *p = &s->params;
+	bool sender = f == &s->tx;
+	struct flow_cfg cfg = { .stream = { .sender = sender,
+					    .udp = p->udp,
+					    .mode = p->mode,
+					    .rate_bps = p->rate_bps,
+					    .rr_per_s = p->rr_per_s,
+					    .arrivals = p->arrivals,
+					    .seed = p->seed,
+					    .burst = p->burst,
+					    .length_bytes = p->length_bytes,
+					    .request_bytes = p->request_bytes,
+					    .response_bytes = p->response_bytes,
+					    .counters_64bit = p->udp_counters_64bit,
+					    .repeating_payload = p->repeating_payload,
+					    .zerocopy = p->zerocopy,
+					    .skip_rx_copy = p->skip_rx_copy,
+					    .gsro = p->gsro },
+				.streams = p->streams,
+				.first_index = first,
+				.limit_bytes = sender ? limit_bytes(p) : 0,
+				.cpu = p->server_cpu >= 0 ? p->server_cpu : s->hub->cfg.cpu };
+
+	return flow_init(f, &cfg, e);
+}
+
+static int init_flows(struct session *s, struct err *e)
+{
+	const struct wire_params *p = &s->params;
+	int r = 0;
+
+	if (!p->reverse)
+		r = init_flow(s, &s->rx, 0, e);
+	if (r >= 0 && (p->reverse || p->bidir))
+		r = init_flow(s, &s->tx, p->bidir ? p->streams : 0, e);
+	if (r < 0)
+		session_refuse(s, WIRE_ECREATESTREAM, -r);
+	return r;
+}
+
+/* When the client must have ended the test. */
+static uint64_t last_moment(const struct session *s, uint64_t start_ns)
+{
+	const struct wire_params *p = &s->params;
+	uint64_t max = s->hub->cfg.max_duration_ns;
+
+	if (p->time_s && !p->bytes && !p->blocks)
+		return start_ns + (p->time_s + p->omit_s) * NS_PER_S + GRACE_NS;
+	return start_ns + (max ? max : DAY_NS);
+}
+
+struct progress {
+	uint64_t last_ns;	  /* the test must have ended */
+	uint64_t bytes, moved_ns; /* the last time bytes moved */
+	uint64_t tick_ns;	  /* the next one */
+	uint64_t omit_ns;	  /* 0 when done */
+	uint64_t broken_ns;	  /* when a stream was found ended; 0: none */
+	uint64_t mark, mark_ns;	  /* bytes when the rate was looked at */
+};
+
+static int check_flows(struct session *s, bool *ret_sender, struct err *e)
+{
+	int r = s->rx.nr ? flow_check(&s->rx, e) : 0;
+
+	*ret_sender = r >= 0;
+	return r >= 0 && s->tx.nr ? flow_check(&s->tx, e) : r;
+}
+
+/* A stream that ended although the test goes on. */
+static int look_at_streams(struct session *s, struct progress *p, struct err *e)
+{
+	uint64_t now = clock_mono_ns();
+	struct err why = {};
+	bool sender = false;
+	int r = check_flows(s, &sender, &why);
+
+	if (r < 0 && p->broken_ns == 0)
+		p->broken_ns = now;
+	if (r >= 0 || now - p->broken_ns < BROKEN_NS)
+		return 0;
+	session_refuse(s, sender ? WIRE_ESTREAMWRITE : WIRE_ESTREAMREAD, -r);
+	*e = why;
+	return r;
+}
+
+static uint64_t sum_bytes(const struct flow *f)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; i < f->have; i++)
+		bytes += flow_bytes(f, i);
+	return bytes;
+}
+
+static int look_at_rate(struct session *s, struct progress *p, uint64_t now, struct err *e)
+{
+	double bps;
+
+	if (s->hub->cfg.max_bps == 0 || now - p->mark_ns < RATE_NS)
+		return 0;
+	bps = (double)(p->bytes - p->mark) * 8e9 / (double)(now - p->mark_ns);
+	p->mark = p->bytes;
+	p->mark_ns = now;
+	if (bps <= (double)s->hub->cfg.max_bps * RATE_SLACK)
+		return 0;
+	session_refuse(s, WIRE_ETOTALRATE, 0);
+	return err_set(e, -EPERM, "moves %.0f bit/s, at most %.0f are allowed", bps,
+		       (double)s->hub->cfg.max_bps);
+}
+
+/* Whether the client uses what it has been given, and no more. */
+static int look_at_bytes(struct session *s, struct progress *p, uint64_t now, struct err *e)
+{
+	uint64_t bytes = sum_bytes(&s->rx) + sum_bytes(&s->tx);
+
+	if (bytes != p->bytes)
+		p->moved_ns = now;
+	p->bytes = bytes;
+	if (now - p->moved_ns > s->hub->cfg.idle_ns) {
+		session_refuse(s, WIRE_ENOMSG, 0);
+		return err_set(e, -ETIMEDOUT, "moved no byte for %.1f s",
+			       (double)s->hub->cfg.idle_ns / 1e9);
+	}
+	if (now > p->last_ns) {
+		session_refuse(s, WIRE_EDURATION_EXPIRED, 0);
+		return err_set(e, -ETIMEDOUT, "did not end the test in time");
+	}
+	return look_at_rate(s, p, now, e);
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What is due while the test runs; the time of the next look. */
+static int look(struct session *s, struct progress *p, uint64_t *ret_next, struct err *e)
+{
+	uint64_t now = clock_mono_ns();
+	int r = look_at_streams(s, p, e);
+
+	if (r >= 0)
+		r = look_at_bytes(s, p, now, e);
+	if (r < 0)
+		return r;
+	if (p->omit_ns && now >= p->omit_ns) {
+		if (s->rx.nr)
+			flow_omit(&s->rx);
+		if (s->tx.nr)
+			flow_omit(&s->tx);
+		p->omit_ns = 0;
+	}
+	if (now >= p->tick_ns) {
+		tell(s, s->hub->cfg.watch.tick);
+		p->tick_ns += s->hub->cfg.interval_ns;
+	}
+	*ret_next = earlier(earlier(p->tick_ns, now + earlier(LOOK_NS, s->hub->cfg.idle_ns)),
+			    p->omit_ns ? p->omit_ns : UINT64_MAX);
+	return 0;
+}
+
+/* TEST_RUNNING until the client says TEST_END. */
+static int watch_test(struct session *s, struct err *e)
+{
+	uint64_t start = clock_mono_ns(), next = 0, tick = s->hub->cfg.interval_ns;
+	struct progress p = { .last_ns = last_moment(s, start),
+			      .moved_ns = start,
+			      .mark_ns = start,
+			      .tick_ns = tick ? start + tick : UINT64_MAX,
+			      .omit_ns = s->params.omit_s ? start + s->params.omit_s * NS_PER_S
+							  : 0 };
+	int state = 0, r;
+
+	do {
+		r = look(s, &p, &next, e);
+		if (r >= 0)
+			r = session_wait(s, POLLIN, next, e);
+	} while (r == 0);
+	if (r > 0)
+		r = channel_read_state(&s->ch, &state, e);
+	if (r < 0)
+		return r;
+	if (state == WIRE_TEST_END)
+		return 0;
+	if (state == WIRE_CLIENT_TERMINATE || state == WIRE_DONE)
+		return err_set(e, -ECONNABORTED, "ended the test early");
+	return err_set(e, -EPROTO, "sent %d (%s) during the test", state, wire_state_name(state));
+}
+
+static int start_flows(struct session *s, struct err *e)
+{
+	int r = s->rx.nr ? flow_start(&s->rx, e) : 0;
+
+	if (r >= 0 && s->tx.nr)
+		r = flow_start(&s->tx, e);
+	if (r < 0)
+		session_refuse(s, WIRE_ECREATESTREAM, -r);
+	return r;
+}
+
+/* Senders first: the other end waits for the end of what they sent. */
+static void finish_flows(struct session *s, uint64_t bound_ns)
+{
+	struct flow *v[] = { &s->tx, &s->rx };
+
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++)
+		if (v[i]->nr)
+			flow_quiet(v[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++)
+		if (v[i]->nr)
+			flow_finish(v[i], bound_ns);
+	if (s->rx.nr)
+		flow_results(&s->rx, &s->mine);
+	if (s->tx.nr)
+		flow_results(&s->tx, &s->mine);
+}
+
+static int run_test(struct session *s, struct err *e)
+{
+	int r = channel_write_state(&s->ch, WIRE_TEST_START, e);
+
+	if (r >= 0)
+		r = channel_write_state(&s->ch, WIRE_TEST_RUNNING, e);
+	if (r >= 0)
+		r = start_flows(s, e);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&s->hub->lock);
+	s->test = (struct server_test){ .nr = ++s->hub->nr_tests,
+					.client = s->client.peer,
+					.cookie = s->client.cookie,
+					.params = &s->params,
+					.rx = s->rx.nr ? &s->rx : NULL,
+					.tx = s->tx.nr ? &s->tx : NULL };
+	pthread_mutex_unlock(&s->hub->lock);
+	s->has_begun = true;
+	tell(s, s->hub->cfg.watch.began);
+	r = watch_test(s, e);
+	finish_flows(s, r < 0 ? 0 : DRAIN_NS);
+	s->test.mine = &s->mine;
+	return r;
+}
+
+/* What the client asked to see of this server's own view. */
+static void make_output(struct session *s)
+{
+	const struct server_watch *w = &s->hub->cfg.watch;
+
+	if (!s->params.get_server_output || !w->output)
+		return;
+	pthread_mutex_lock(&s->hub->watch_lock);
+	w->output(w->ctx, &s->test, &s->output.text, &s->output.is_json);
+	pthread_mutex_unlock(&s->hub->watch_lock);
+}
+
+static int exchange(struct session *s, struct err *e)
+{
+	int state = 0;
+	int r = channel_write_state(&s->ch, WIRE_EXCHANGE_RESULTS, e);
+
+	make_output(s);
+	if (r >= 0)
+		r = channel_read_results(&s->ch, &s->theirs, NULL, e);
+	if (r < 0)
+		return r;
+	s->test.theirs = &s->theirs;
+	r = channel_write_results(&s->ch, &s->mine, &s->output, e);
+	if (r >= 0)
+		r = channel_write_state(&s->ch, WIRE_DISPLAY_RESULTS, e);
+	if (r >= 0)
+		r = channel_read_state(&s->ch, &state, e);
+	if (r >= 0 && state != WIRE_DONE)
+		r = err_set(e, -EPROTO, "sent %d (%s) instead of IPERF_DONE", state,
+			    wire_state_name(state));
+	return r;
+}
+
+static int serve(struct session *s, struct err *e)
+{
+	int one = 1, r;
+
+	setsockopt(s->ch.fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	r = endpoint_of(s->ch.fd, &s->local, e);
+	if (r >= 0)
+		r = read_params(s, e);
+	if (r >= 0)
+		r = init_flows(s, e);
+	if (r >= 0)
+		r = session_gather(s, e);
+	if (r >= 0)
+		r = run_test(s, e);
+	if (r >= 0)
+		r = exchange(s, e);
+	return r;
+}
+
+static void release_flows(struct session *s)
+{
+	if (s->rx.nr)
+		flow_release(&s->rx);
+	if (s->tx.nr)
+		flow_release(&s->tx);
+}
+
+static void *session_run(void *session)
+{
+	struct session *s = session;
+	char line[sizeof(s->e.msg) + 80];
+	struct err last = {};
+
+	s->result = serve(s, &s->e);
+	if (s->result == -ECANCELED)
+		channel_write_state(&s->ch, WIRE_SERVER_TERMINATE, &last);
+	if (s->result < 0)
+		s->test.why = s->e.msg;
+	if (s->has_begun)
+		tell(s, s->hub->cfg.watch.ended);
+	if (s->result < 0 && s->result != -ECANCELED) {
+		snprintf(line, sizeof(line), "%s: test dropped: %s", s->client.peer, s->e.msg);
+		hub_say(s->hub, line);
+	}
+	release_flows(s);
+	close(s->client.fd);
+	atomic_store(&s->ended, true);
+	hub_wake(s->hub);
+	return NULL;
+}
+
+/* Signals are for the thread that conducts. */
+static int start_thread(struct session *s)
+{
+	const size_t stack = STACK_BYTES;
+	pthread_attr_t attr;
+	sigset_t all, old;
+	int r;
+
+	if (pthread_attr_init(&attr) != 0)
+		return ENOMEM;
+	pthread_attr_setstacksize(&attr, stack);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&s->thread, &attr, session_run, s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return r;
+}
+
+int session_start(struct session **ret, struct hub *h, const struct greeting *client, struct err *e)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_nomem(e, "session");
+	s->hub = h;
+	s->client = *client;
+	s->ch = (struct channel){ .fd = client->fd,
+				  .step_ns = h->cfg.step_ns,
+				  .peer = s->client.peer,
+				  .wait = wait_control,
+				  .ctx = s };
+	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->wake_fd < 0) {
+		free(s);
+		return err_sys(e, "eventfd");
+	}
+	r = start_thread(s);
+	if (r != 0) {
+		close_fdp(&s->wake_fd);
+		free(s);
+		errno = r;
+		return err_sys(e, "thread of a client");
+	}
+	*ret = s;
+	return 0;
+}
+
+void session_stop(struct session *s)
+{
+	atomic_store(&s->stop, true);
+	eventfd_write(s->wake_fd, 1);
+}
+
+void session_free(struct session *s)
+{
+	pthread_join(s->thread, NULL);
+	close_fdp(&s->wake_fd);
+	buf_release(&s->output.text);
+	free(s);
+}
