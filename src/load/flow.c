@@ -85,7 +85,8 @@ static int init_stream(struct flow *f, const struct flow_cfg *cfg, unsigned int 
 	s->block = aligned_alloc(PAGE_BYTES, (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
 	if (!s->block)
 		return err_nomem(e, "block of a stream");
-	fill(s->block, bytes, f->cfg.repeating_payload);
+	if (f->cfg.sender || f->cfg.mode != WIRE_BULK)
+		fill(s->block, bytes, f->cfg.repeating_payload);
 	if (f->cfg.sender && f->cfg.zerocopy && !f->cfg.udp && f->cfg.mode == WIRE_BULK)
 		return init_file(s, bytes, e);
 	for (int h = 0; has_hist(&f->cfg) && h < 2; h++) {

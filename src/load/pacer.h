@@ -34,6 +34,15 @@ void pacer_init(struct pacer *p, double gap_ns, enum wire_arrivals arrivals, uin
 /* On to the next piece of work; @now_ns bounds what is owed. */
 void pacer_step(struct pacer *p, uint64_t now_ns);
 
+/*
+ * How long after its time even work may be left to lie so that the next waking finds more of it:
+ * whoever is woken every @grain_ns does what is due in it.  Poisson times are kept one by one.
+ */
+static inline uint64_t pacer_late(const struct pacer *p, uint64_t grain_ns)
+{
+	return p->poisson || p->gap_ns >= (double)grain_ns ? 0 : grain_ns - (uint64_t)p->gap_ns;
+}
+
 static inline uint64_t pacer_due(const struct pacer *p)
 {
 	return p->start_ns + (uint64_t)p->due_ns;

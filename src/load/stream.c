@@ -86,7 +86,9 @@ size_t stream_block_bytes(const struct stream_cfg *cfg)
 {
 	if (cfg->mode != WIRE_BULK)
 		return stream_rr_bytes(cfg);
-	return cfg->udp ? stream_udp_bytes(cfg) : cfg->length_bytes;
+	if (cfg->udp)
+		return stream_udp_bytes(cfg);
+	return cfg->sender ? cfg->length_bytes : stream_tcp_room(cfg);
 }
 
 /* What the thread has used: the process serves other tests at the same time. */

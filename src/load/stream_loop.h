@@ -82,6 +82,8 @@ void stream_answer(struct stream *s);
 void stream_ask_anew(struct stream *s);
 void stream_answer_anew(struct stream *s);
 
+/* What a TCP receiver reads at once. */
+size_t stream_tcp_room(const struct stream_cfg *cfg);
 size_t stream_udp_bytes(const struct stream_cfg *cfg);
 size_t stream_rr_bytes(const struct stream_cfg *cfg);
 

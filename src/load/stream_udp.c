@@ -25,6 +25,8 @@
 #define TRAINS 4U /* in a system call */
 #define GRO_BYTES 65536U
 #define GRO_BATCH 8U
+/* What a paced sender is late by at most, to be woken less often: a short queue's worth. */
+#define GRAIN_NS (100 * NS_PER_US)
 #define CONTROL_BYTES CMSG_SPACE(sizeof(int))
 #define FULL_NS (50 * NS_PER_US) /* until a full queue is tried again */
 
@@ -251,8 +253,10 @@ static void send_paced(struct stream *s, struct tx *tx)
 	const unsigned int burst = s->cfg->burst ? s->cfg->burst : 1;
 	unsigned int owed = 0;
 	struct pacer p;
+	uint64_t late;
 
 	stream_pace_bytes(s, &p, length_of(s->cfg));
+	late = pacer_late(&p, GRAIN_NS);
 	while (stream_runs(s)) {
 		uint64_t now = clock_mono_ns();
 		unsigned int most = tx->batch * tx->train, nr;
@@ -260,7 +264,7 @@ static void send_paced(struct stream *s, struct tx *tx)
 		for (; owed < most && pacer_due(&p) <= now; pacer_step(&p, now))
 			owed += burst;
 		if (owed == 0) {
-			stream_sleep(now, pacer_due(&p));
+			stream_sleep(now, pacer_due(&p) + late);
 			continue;
 		}
 		nr = owed < most ? owed : most;
