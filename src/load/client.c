@@ -655,6 +655,11 @@ static bool has_bytes(const struct client *c)
 	return true;
 }
 
+bool client_counts(const struct client *c)
+{
+	return atomic_load_explicit(&c->counts, memory_order_acquire);
+}
+
 bool client_is_spent(const struct client *c)
 {
 	uint64_t limit = limit_bytes(&c->cfg.params);

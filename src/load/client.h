@@ -76,6 +76,8 @@ void client_closep(struct client **c);
  * the omitted ones); the caller ends the test then.  Any thread, between start and stop.
  */
 bool client_is_spent(const struct client *c);
+/* Whether the omitted seconds are over: what flow_omit() counted may be read. Any thread. */
+bool client_counts(const struct client *c);
 
 /* NULL before client_start(), or when the test does not have this direction; both with bidir. */
 struct flow *client_flow(struct client *c, enum client_side side);

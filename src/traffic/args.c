@@ -744,6 +744,8 @@ static void fill_in(struct traffic_args *a)
 
 	if (p->streams == 0)
 		p->streams = 1;
+	if (a->title)
+		snprintf(p->title, sizeof(p->title), "%s", a->title);
 	if (!a->has_time && !p->bytes && !p->blocks)
 		p->time_s = 10;
 	if (a->sweep && p->mode == WIRE_BULK) {

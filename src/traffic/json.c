@@ -152,7 +152,7 @@ static int64_t option_of(int fd, int level, int name)
 static void put_sockets(struct json_object *o, const struct view *v)
 {
 	const struct wire_params *p = v->params;
-	int fd = v->nr_sides ? flow_fd(v->side[0].flow, 0) : -1;
+	int fd = v->nr_sides ? v->side[0].fd[0] : -1;
 
 	if (!p->udp && p->mss_bytes)
 		put_uint(o, "tcp_mss", p->mss_bytes);
@@ -197,7 +197,7 @@ void json_began(struct view *v)
 		 u.machine);
 	for (unsigned int k = 0; k < v->nr_sides; k++)
 		for (unsigned int i = 0; i < v->side[k].nr; i++)
-			json_object_array_add(connected, connection(flow_fd(v->side[k].flow, i)));
+			json_object_array_add(connected, connection(v->side[k].fd[i]));
 	json_object_object_add(v->start, "connected", connected);
 	put_text(v->start, "version", "irqlab " IRQLAB_VERSION);
 	put_text(v->start, "system_info", text);
@@ -331,7 +331,7 @@ struct json_object *json_interval(struct view *v, struct json_object *o, unsigne
 		json_object_object_add(o, "streams", streams);
 	}
 	for (unsigned int i = 0; i < s->nr; i++)
-		json_object_array_add(streams, interval_row(v, &rows[i], flow_fd(s->flow, i)));
+		json_object_array_add(streams, interval_row(v, &rows[i], s->fd[i]));
 	json_object_object_add(o, side == 0 ? "sum" : "sum_bidir_reverse",
 			       interval_row(v, sum, -1));
 	if (s->interval)
@@ -428,7 +428,7 @@ static struct json_object *stream_total(const struct view *v, unsigned int side,
 	const struct view_side *s = &v->side[side];
 	struct pair p = pair_of(v, side, i, end);
 	struct json_object *o = json_object_new_object(), *udp;
-	int fd = flow_fd(s->flow, i);
+	int fd = s->fd[i];
 
 	if (v->params->udp && (p.has_sent || p.has_received)) {
 		udp = udp_both(p.has_sent ? &p.sent : NULL, p.has_received ? &p.received : NULL);
@@ -508,7 +508,7 @@ static void put_rr(struct json_object *o, const struct view *v, const struct vie
 		return;
 	if (!view_sum(v, 0, end->mine, true, &sum))
 		return;
-	rr = view_rr_json(s->whole, sum.end_s - sum.start_s, view_rr_lost(s));
+	rr = view_rr_json(s->whole, sum.end_s - sum.start_s, view_rr_lost(v));
 	json_object_object_add(rr, "histogram_ns", histogram(s->whole));
 	json_object_object_add(o, "rr", rr);
 }

@@ -148,60 +148,69 @@ static struct progress progress_of(const struct lanes *s)
 	return g;
 }
 
-/* All that -n or -k asks for has been sent, or has come. */
-static bool is_done(const struct lane *n, struct progress *g, uint64_t now)
+/* A receiver gets no more of an amount whose rest was lost. */
+static bool is_dry(const struct lane *n, struct progress *g, uint64_t now)
 {
-	const struct wire_params *p = client_params(n->client);
-	uint64_t want = p->bytes ? p->bytes : p->blocks * p->length_bytes, got = 0;
 	struct flow *tx = side_of(n, 0), *rx = side_of(n, 1);
+	uint64_t got = 0;
 
-	if (want == 0 || p->mode != WIRE_BULK)
+	if (!n->params.udp || !rx || !(n->params.bytes || n->params.blocks) ||
+	    (tx && !flow_is_spent(tx)))
 		return false;
-	if (tx && !flow_is_spent(tx))
-		return false;
-	for (unsigned int i = 0; rx && i < rx->have; i++)
+	for (unsigned int i = 0; i < rx->have; i++)
 		got += flow_bytes(rx, i);
-	if (got != g->seen_bytes || g->seen_ns == 0) {
+	if (got != g->seen_bytes) {
 		g->seen_bytes = got;
 		g->seen_ns = now;
 	}
-	return !rx || got >= want || (got > 0 && p->udp && now - g->seen_ns > DRY_NS);
+	return got > 0 && now - g->seen_ns > DRY_NS;
 }
 
-static void omit(const struct lanes *s)
+/* True once, when the omitted seconds are over in all lanes. */
+static bool pass_omitted(const struct lanes *s, struct progress *g)
 {
+	uint64_t from;
+
+	if (g->omit_ns == 0)
+		return false;
 	for (unsigned int i = 0; i < s->nr; i++)
-		for (unsigned int k = 0; k < 2; k++)
-			if (side_of(&s->v[i], k))
-				flow_omit(side_of(&s->v[i], k));
-	/* what the round trips took up to here is taken out of their histogram at once */
+		if (!client_counts(s->v[i].client))
+			return false;
 	for (unsigned int i = 0; i < s->nr; i++)
 		view_omitted(s->v[i].view);
-}
-
-static void show(const struct lanes *s)
-{
-	for (unsigned int i = 0; i < s->nr; i++)
-		view_interval(s->v[i].view);
+	g->omit_ns = 0;
+	from = s->v[s->nr - 1].view->side[0].flow->omit_ns;
+	if (g->interval_ns)
+		g->tick_ns = from + g->interval_ns;
+	if (g->end_ns != UINT64_MAX)
+		g->end_ns = from + s->v[s->nr - 1].params.time_s * NS_PER_S;
+	return true;
 }
 
 /* What is due at @now; true at the end of the test. */
 static bool work(const struct lanes *s, struct progress *g, uint64_t now)
 {
-	/* the row of the omitted seconds comes before they end, that of the rest after */
-	if (now >= g->tick_ns) {
-		show(s);
+	const struct lane *last = &s->v[s->nr - 1];
+
+	if (!pass_omitted(s, g) && now >= g->tick_ns) {
+		for (unsigned int i = 0; i < s->nr; i++)
+			view_interval(s->v[i].view);
 		g->tick_ns += g->interval_ns;
 	}
-	if (g->omit_ns && now >= g->omit_ns) {
-		omit(s);
-		g->omit_ns = 0;
-		if (g->interval_ns)
-			g->tick_ns = now + g->interval_ns;
-		if (g->end_ns != UINT64_MAX)
-			g->end_ns = now + s->v[s->nr - 1].params.time_s * NS_PER_S;
-	}
-	return now >= g->end_ns || is_done(&s->v[s->nr - 1], g, now);
+	return now >= g->end_ns || client_is_spent(last->client) || is_dry(last, g, now);
+}
+
+/* When to look again. */
+static uint64_t next_look(const struct progress *g, uint64_t now, uint64_t step)
+{
+	uint64_t next = now + step;
+
+	next = g->end_ns < next ? g->end_ns : next;
+	next = g->tick_ns < next ? g->tick_ns : next;
+	/* the client's own thread ends the omitted seconds, a little after they are over */
+	if (g->omit_ns && g->omit_ns < next)
+		next = g->omit_ns > now ? g->omit_ns : now + NS_PER_MS;
+	return next;
 }
 
 static int watch(const struct lanes *s, struct err *e)
@@ -213,7 +222,6 @@ static int watch(const struct lanes *s, struct err *e)
 
 	while (!atomic_load(s->interrupted)) {
 		struct timespec until;
-		uint64_t next = now + step;
 
 		for (unsigned int i = 0; i < s->nr; i++) {
 			int r = client_check(s->v[i].client, e);
@@ -223,10 +231,7 @@ static int watch(const struct lanes *s, struct err *e)
 		}
 		if (work(s, &g, now))
 			break;
-		next = g.end_ns < next ? g.end_ns : next;
-		next = g.tick_ns < next ? g.tick_ns : next;
-		next = g.omit_ns && g.omit_ns < next ? g.omit_ns : next;
-		until = clock_timespec(next);
+		until = clock_timespec(next_look(&g, now, step));
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 		now = clock_mono_ns();
 	}

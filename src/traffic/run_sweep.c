@@ -92,7 +92,7 @@ static int measure(const struct traffic_run *run, double full_bps, struct point_
 		hist_merge(p->h, side->whole);
 	if (view_sum(s.v[1].view, 0, client_mine(s.v[1].client), true, &sum))
 		p->seconds = sum.end_s - sum.start_s;
-	p->lost = view_rr_lost(side);
+	p->lost = view_rr_lost(s.v[1].view);
 	return 0;
 }
 

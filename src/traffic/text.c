@@ -51,7 +51,7 @@ void text_began(struct view *v)
 {
 	for (unsigned int k = 0; k < v->nr_sides; k++)
 		for (unsigned int i = 0; i < v->side[k].nr; i++)
-			show_connection(v, flow_fd(v->side[k].flow, i));
+			show_connection(v, v->side[k].fd[i]);
 	if (v->args->verbose)
 		say_start(v);
 }
@@ -177,14 +177,14 @@ void text_interval(struct view *v, unsigned int side, const struct view_row *row
 	if (s->interval) {
 		char id[12];
 
-		snprintf(id, sizeof(id), "%3d", flow_fd(s->flow, 0));
+		snprintf(id, sizeof(id), "%3d", s->fd[0]);
 		rr_row(v, s->nr > 1 ? "SUM" : id, sum, s->interval);
 		return;
 	}
 	for (unsigned int i = 0; i < s->nr; i++) {
 		char id[12];
 
-		snprintf(id, sizeof(id), "%3d", flow_fd(s->flow, i));
+		snprintf(id, sizeof(id), "%3d", s->fd[i]);
 		interval_row(v, side, id, &rows[i]);
 	}
 	if (s->nr > 1)
@@ -215,7 +215,7 @@ static void totals_of(struct view *v, unsigned int side, unsigned int i, const s
 	char id[12] = "SUM";
 
 	if (i < s->nr)
-		snprintf(id, sizeof(id), "%3d", flow_fd(s->flow, i));
+		snprintf(id, sizeof(id), "%3d", s->fd[i]);
 	for (int k = 0; k < 2; k++) {
 		bool of_sender = k == 0, own = of_sender == s->sender;
 		const struct wire_results *res = own ? end->mine : end->theirs;
@@ -269,9 +269,9 @@ static void rr_total(struct view *v, const struct view_end *end)
 		 h->total ? (double)h->min / 1e3 : 0,
 		 h->total ? h->sum / (double)h->total / 1e3 : 0,
 		 v->params->mode == WIRE_CRR ? "connections" : "round trips");
-	if (view_rr_lost(s) > 0 || v->params->udp)
-		out_line(v->out, "lost: %lld of %llu requests", (long long)view_rr_lost(s),
-			 (unsigned long long)(h->total + (uint64_t)view_rr_lost(s)));
+	if (view_rr_lost(v) > 0 || v->params->udp)
+		out_line(v->out, "lost: %lld of %llu requests", (long long)view_rr_lost(v),
+			 (unsigned long long)(h->total + (uint64_t)view_rr_lost(v)));
 }
 
 void text_ended(struct view *v, const struct view_end *end)

@@ -74,8 +74,11 @@ static void add_side(struct view *v, struct flow *f)
 	s->flow = f;
 	s->nr = f->nr;
 	s->sender = f->cfg.sender;
-	for (unsigned int i = 0; i < s->nr; i++)
+	for (unsigned int i = 0; i < s->nr; i++) {
 		s->v[i].last.t_ns = f->start_ns;
+		s->fd[i] = flow_fd(f, i);
+		s->cpu[i] = -1;
+	}
 	/* a server of round trips has no times of its own */
 	if (!view_is_rr(v) || v->who != 'C')
 		return;
@@ -89,6 +92,7 @@ void view_began(struct view *v, const struct view_cfg *cfg)
 	v->peer = cfg->peer;
 	v->cookie = cfg->cookie;
 	v->params = cfg->params;
+	v->counts = v->params->omit_s == 0;
 	for (unsigned int i = 0; i < 2; i++)
 		if (cfg->flow[i])
 			add_side(v, cfg->flow[i]);
@@ -101,26 +105,16 @@ void view_began(struct view *v, const struct view_cfg *cfg)
 	out_flush(v->out);
 }
 
-static bool has_omitted(const struct flow *f)
-{
-	return f->omit_ns > f->start_ns;
-}
-
-/* Whether the omitted seconds ended after the last row. */
-static bool is_turn(const struct view *v)
-{
-	const struct view_side *s = &v->side[0];
-
-	return s->nr && has_omitted(s->flow) && s->v[0].last.t_ns < s->flow->omit[0].t_ns;
-}
-
 /* What counts begins where the streams stood when the omitted seconds ended. */
 static void start_over(struct view_side *s)
 {
-	for (unsigned int i = 0; i < s->nr; i++)
+	for (unsigned int i = 0; i < s->nr; i++) {
 		s->v[i] = (struct view_stream){ .last = s->flow->omit[i] };
-	if (s->whole)
-		memset(s->whole, 0, sizeof(*s->whole));
+		if (s->interval)
+			flow_take_hist(s->flow, i, s->interval);
+	}
+	if (s->interval && s->whole)
+		*s->interval = *s->whole = (struct hist){};
 }
 
 /* What the whole test remembers of a TCP sender's intervals. */
@@ -149,10 +143,11 @@ static void take_row(struct view *v, struct view_side *s, unsigned int i, bool t
 {
 	struct view_stream *st = &s->v[i];
 	const struct flow_count *last = &st->last;
-	bool counts = has_omitted(s->flow) && !turn;
-	uint64_t zero = counts ? s->flow->omit[i].t_ns : s->flow->start_ns;
+	bool counts = v->counts && !turn;
+	uint64_t zero = counts && v->params->omit_s ? s->flow->omit[i].t_ns : s->flow->start_ns;
 	struct flow_count now;
 
+	s->cpu[i] = flow_incoming_cpu(s->flow, i);
 	if (turn)
 		now = s->flow->omit[i];
 	else
@@ -161,7 +156,7 @@ static void take_row(struct view *v, struct view_side *s, unsigned int i, bool t
 				  .end_s = (double)(now.t_ns - zero) / 1e9,
 				  .t_ns = now.t_ns,
 				  .bytes = now.bytes - last->bytes,
-				  .omitted = v->params->omit_s > 0 && !counts,
+				  .omitted = !counts,
 				  .sender = s->sender,
 				  .retransmits = WIRE_UNKNOWN,
 				  .cwnd_bytes = now.cwnd_bytes,
@@ -175,7 +170,7 @@ static void take_row(struct view *v, struct view_side *s, unsigned int i, bool t
 				  .lost = now.lost - last->lost,
 				  .out_of_order = now.out_of_order - last->out_of_order,
 				  .jitter_s = (double)now.jitter_ns / 1e9,
-				  .cpu = flow_incoming_cpu(s->flow, i) };
+				  .cpu = s->cpu[i] };
 	if (s->sender && !v->params->udp) {
 		ret->retransmits = (int64_t)(now.retransmits - last->retransmits);
 		remember(st, &now, ret);
@@ -262,27 +257,31 @@ static void take_rest(struct view *v, uint64_t end_ns, bool turn)
 		take_rows(v, turn);
 }
 
-static void pass_turn(struct view *v)
+void view_omitted(struct view *v)
 {
-	if (!is_turn(v))
+	if (v->counts)
 		return;
 	if (v->interval_s > 0)
 		take_rest(v, v->side[0].flow->omit[0].t_ns, true);
 	for (unsigned int k = 0; k < v->nr_sides; k++)
 		start_over(&v->side[k]);
+	v->counts = true;
 }
 
-void view_omitted(struct view *v)
+/* A server's rows are asked for by the thread that omits. */
+static bool pass_turn(struct view *v)
 {
-	pass_turn(v);
+	const struct flow *f = v->side[0].flow;
+
+	if (v->counts || v->who == 'C' || f->omit_ns <= f->start_ns)
+		return false;
+	view_omitted(v);
+	return true;
 }
 
 void view_interval(struct view *v)
 {
-	bool turn = is_turn(v);
-
-	pass_turn(v);
-	if (turn)
+	if (pass_turn(v))
 		take_rest(v, clock_mono_ns(), false);
 	else
 		take_rows(v, false);
@@ -311,6 +310,11 @@ static const struct wire_stream *stream_of(const struct wire_results *res, unsig
 	return NULL;
 }
 
+static int64_t lost_of(const struct wire_stream *w)
+{
+	return w->errors - (w->has_omitted ? w->omitted_errors : 0);
+}
+
 bool view_total(const struct view *v, unsigned int side, unsigned int i,
 		const struct wire_results *res, bool of_sender, struct view_row *ret)
 {
@@ -327,11 +331,11 @@ bool view_total(const struct view *v, unsigned int side, unsigned int i,
 									      : WIRE_UNKNOWN,
 				  .reorder = st->reorder,
 				  .loss_episodes = st->loss_episodes,
-				  .packets = w->packets,
-				  .lost = of_sender ? 0 : w->errors,
+				  .packets = w->packets - (w->has_omitted ? w->omitted_packets : 0),
+				  .lost = of_sender ? 0 : lost_of(w),
 				  .out_of_order = st->last.out_of_order,
 				  .jitter_s = of_sender ? 0 : w->jitter_s,
-				  .cpu = flow_incoming_cpu(s->flow, i) };
+				  .cpu = s->cpu[i] };
 	return true;
 }
 
@@ -354,12 +358,37 @@ bool view_sum(const struct view *v, unsigned int side, const struct wire_results
 	return true;
 }
 
+/*
+ * iperf 3.12 and 3.13 count the datagrams of the omitted seconds in packets but not in bytes, and
+ * do not say how many they were.  Then what came is known from the bytes, and what was sent from
+ * here.
+ */
+static void mend(struct view *v, const struct wire_results *mine)
+{
+	for (unsigned int i = 0; i < v->theirs.nr; i++) {
+		struct wire_stream *w = &v->theirs.streams[i];
+		const struct wire_stream *own = stream_of(mine, w->id);
+		uint64_t came = w->bytes / v->params->length_bytes;
+
+		if (!own || !own->has_omitted || w->has_omitted)
+			continue;
+		w->packets = own->packets - own->omitted_packets;
+		w->errors = w->packets > came ? (int64_t)(w->packets - came) : 0;
+	}
+}
+
 void view_ended(struct view *v, const struct wire_results *mine, const struct wire_results *theirs)
 {
 	struct view_end end = { .mine = mine, .theirs = theirs };
 
 	if (!v->out)
 		return;
+	if (theirs && v->params->udp && v->params->omit_s && v->params->length_bytes &&
+	    v->side[0].sender && !v->params->bidir) {
+		v->theirs = *theirs;
+		mend(v, mine);
+		end.theirs = &v->theirs;
+	}
 	/* a server whose client asked for its output has said it before the client's results came
 	 */
 	if (v->args->json)
@@ -386,8 +415,9 @@ void view_flush(struct view *v, const char *error)
 	out_flush(v->out);
 }
 
-int64_t view_rr_lost(const struct view_side *s)
+int64_t view_rr_lost(const struct view *v)
 {
+	const struct view_side *s = &v->side[0];
 	int64_t lost = 0;
 
 	for (unsigned int i = 0; i < s->nr; i++) {
@@ -395,7 +425,7 @@ int64_t view_rr_lost(const struct view_side *s)
 
 		flow_read_stream(s->flow, i, &now);
 		lost += now.lost;
-		if (s->flow->omit_ns > s->flow->start_ns)
+		if (v->counts && v->params->omit_s)
 			lost -= s->flow->omit[i].lost;
 	}
 	return lost;

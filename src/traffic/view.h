@@ -54,7 +54,9 @@ struct view_stream {
 struct view_side {
 	struct flow *flow;
 	unsigned int nr;
-	bool sender; /* this end sends; the client of round trips */
+	bool sender;		   /* this end sends; the client of round trips */
+	int fd[WIRE_STREAMS_MAX];  /* as they were: they are closed before the totals are shown */
+	int cpu[WIRE_STREAMS_MAX]; /* that received the packets, when last seen; -1: unknown */
 	struct view_stream v[WIRE_STREAMS_MAX];
 	struct hist *interval, *whole; /* of round trips at the client; NULL otherwise */
 };
@@ -70,9 +72,11 @@ struct view {
 	struct view_side side[2]; /* the client's sending side first, at both ends */
 	double interval_s;
 	unsigned int nr_intervals;
+	bool counts; /* nothing is omitted any more */
 	bool ended;
 	struct json_object *root, *start, *intervals;
 	struct view_row rows[WIRE_STREAMS_MAX]; /* of the interval at work */
+	struct wire_results theirs;		/* as the peer said, mended */
 	unsigned int nr;			/* of the test at a server; 0: a client */
 };
 
@@ -94,7 +98,7 @@ void view_freep(struct view **v);
 
 void view_began(struct view *v, const struct view_cfg *cfg);
 void view_interval(struct view *v);
-/* The omitted seconds are over, as flow_omit() has just said; a server need not call it. */
+/* The omitted seconds are over, client_counts(); a server need not call it. */
 void view_omitted(struct view *v);
 /*
  * The rest that is too short to be a row is none: its rate would be noise.  What it holds is in the
@@ -121,7 +125,7 @@ bool view_sum(const struct view *v, unsigned int side, const struct wire_results
 /* Distribution, rate and losses of round trips. */
 struct json_object *view_rr_json(const struct hist *h, double seconds, int64_t lost);
 /* Requests without a response, so far and of all streams. */
-int64_t view_rr_lost(const struct view_side *s);
+int64_t view_rr_lost(const struct view *v);
 
 struct view_end {
 	const struct wire_results *mine, *theirs;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The traffic engine against stock iperf3 and against itself, in both directions.  What the sender
-# sent and the receiver received of one test may differ by what the socket buffers hold.
+# The command line of the traffic engine, and how its two ends begin and end.  What tests measure is
+# in matrix.t.
 #
 # usage: traffic.t PROGRAM [ARGUMENT...]   ("irqlab traffic", or the command alone)
 set -u
@@ -9,31 +9,7 @@ set -u
 dir=$work
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
-command -v python3 >/dev/null || skip_all "python3 is missing (reads the JSON)"
-
-# agree FILE RATE BUFFERS: both sides of the client's JSON; RATE is 0 or what was asked of all
-# streams together; BUFFERS [bytes] is what may be under way when the test ends
-cat >"$dir/agree.py" <<'PY'
-import json, sys
-with open(sys.argv[1]) as f:
-    doc = json.load(f)
-rate, buffers = float(sys.argv[2]), float(sys.argv[3])
-assert "error" not in doc, doc["error"]
-sent, received = doc["end"]["sum_sent"], doc["end"]["sum_received"]
-assert received["bytes"] > 0, "nothing received"
-assert abs(sent["bytes"] - received["bytes"]) <= buffers, (sent["bytes"], received["bytes"])
-assert sent["retransmits"] >= 0, sent
-# the rows of the intervals are the whole: all but what came after the last one
-rows = sum(i["sum"]["bytes"] for i in doc["intervals"])
-whole = (sent if doc["intervals"][0]["sum"]["sender"] else received)["bytes"]
-assert abs(whole - rows) <= max(buffers, 67108864), (whole, rows)
-for side in sent, received:
-    want = side["bytes"] * 8 / side["seconds"]
-    assert abs(side["bits_per_second"] - want) <= want * 0.001, side
-# pacing never runs ahead by more than some blocks
-if rate:
-    assert sent["bytes"] <= rate / 8 * sent["seconds"] + 16 * 131072, sent
-PY
+command -v python3 >/dev/null || skip_all "python3 is missing (finds free ports)"
 
 free_port() {
 	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
@@ -56,58 +32,8 @@ serve() {
 	done
 }
 
-# one NAME SERVER CLIENT RATE OPTION...
-one() {
-	name=$1 from=$2 to=$3 rate=$4
-	shift 4
-	# flat out the buffers are full at the end; paced they hold little; our own two ends wait
-	buffers=67108864
-	[ "$rate" = 0 ] || buffers=8388608
-	[ "$from$to" != oursours ] || buffers=0
-	if ! serve "$from" $program; then
-		result "$name" 1
-		sed 's/^/# /' "$dir/server.log"
-		return
-	fi
-	client=$program
-	[ "$to" = ours ] || client=iperf3
-	$client -c 127.0.0.1 -p "$port" -t 1 -J "$@" >"$dir/client.json" 2>"$dir/client.err"
-	rc=$?
-	wait "$server"
-	served=$?
-	server=
-	[ $rc -eq 0 ] && [ $served -eq 0 ] && python3 "$dir/agree.py" "$dir/client.json" "$rate" "$buffers" 2>"$dir/agree.err"
-	rc=$?
-	result "$name" $rc
-	[ $rc -eq 0 ] || tail -n 20 "$dir/client.err" "$dir/agree.err" "$dir/server.log" | sed 's/^/# /'
-}
-
-# with stock iperf3 or a skip that names it
-stock() {
-	if command -v iperf3 >/dev/null; then
-		one "$@"
-	else
-		skip "$1" "iperf3 is missing"
-	fi
-}
-
-# the tests of one pair of programs
-pair() {
-	run=$1 what=$2 from=$3 to=$4
-	"$run" "$what: client sends" "$from" "$to" 0
-	"$run" "$what: server sends" "$from" "$to" 0 -R
-	"$run" "$what: client sends, 4 streams" "$from" "$to" 0 -P 4
-	"$run" "$what: server sends, 4 streams" "$from" "$to" 0 -P 4 -R
-	"$run" "$what: client sends, paced" "$from" "$to" 200000000 -b 100M -P 2
-	"$run" "$what: server sends, paced" "$from" "$to" 200000000 -b 100M -P 2 -R
-	"$run" "$what: window, block and congestion control" "$from" "$to" 0 -w 256K -l 16K -C reno
-}
-
 program=$*
-plan 45
-pair one "ours to ours" ours ours
-pair stock "stock client, our server" ours stock
-pair stock "our client, stock server" stock ours
+plan 42
 # usage WORDS ARGUMENT...: exit code 2, one line with WORDS that ends in where to look
 usage() {
 	words=$1
@@ -138,6 +64,29 @@ usage 'no option "--bitrat3", the nearest is --bitrate' -c 127.0.0.1 --bitrat3=1
 usage 'no option "-q"' -c 127.0.0.1 -Jq
 usage 'option "-t" needs a value' -c 127.0.0.1 -t
 usage 'option --reverse takes no value' -c 127.0.0.1 --reverse=yes
+usage "only one of -t, -n and -k can end a test" -c 127.0.0.1 -t 1 -n 1M
+usage "-R and --bidir exclude each other" -c 127.0.0.1 -R --bidir
+usage '-b "1M/2000": expected 1 to 1000 blocks' -c 127.0.0.1 -b 1M/2000
+usage '-S "256": expected 0 to 255' -c 127.0.0.1 -S 256
+usage '--dscp "af99"' -c 127.0.0.1 --dscp af99
+usage "a datagram has 65507 bytes at most" -c 127.0.0.1 -u -l 100K
+usage "--crr is TCP's" -c 127.0.0.1 --crr -u
+usage "they need --beside" -c 127.0.0.1 --rr -b 1M
+usage "--beside goes with --rr" -c 127.0.0.1 --beside tcp
+usage "shares of the full rate" -c 127.0.0.1 --sweep 0%..50%
+usage '--max-clients "0"' -s --max-clients 0
+usage "use --bidir" -c 127.0.0.1 -d
+usage "TCP and UDP are; use iperf3 for SCTP" -c 127.0.0.1 --sctp
+usage "pace with -b" -c 127.0.0.1 --fq-rate 1M
+usage "bind the server to an inner address" -c 127.0.0.1 --username me
+usage "let systemd keep it" -s -D
+help_is_complete() {
+	$program --help >"$dir/help" && for o in --udp --bidir --bitrate --json-stream --get-server-output --rr --beside \
+		--sweep --max-clients --one-off --dont-fragment; do
+		grep -q -e "$o" "$dir/help" || return 1
+	done
+}
+ok "--help names the options" help_is_complete
 check "no server is an error" 1 $program -c 127.0.0.1 -p "$(free_port)"
 serve ours $program && kill -TERM "$server" && wait "$server"
 result "a server ends by SIGTERM with 0" $?
@@ -199,18 +148,36 @@ else
 		"the program does not run in 400 MB of address space"
 fi
 
-# UDP, as far as a stock client is concerned
-if command -v iperf3 >/dev/null; then
-	port=$(free_port)
-	serve ours $program
-	iperf3 -c 127.0.0.1 -p "$port" -u -t 1 2>&1 | grep -q '(0%)  receiver'
-	result "a stock client runs a test over UDP" $?
-	kill "$server" 2>/dev/null
-	wait "$server"
-	server=
-else
-	skip "a stock client runs a test over UDP" "iperf3 is missing"
-fi
+# as systemd starts it: the listening socket is descriptor 3
+cat >"$dir/activate.py" <<'PY'
+import os, socket, sys
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen()
+print(s.getsockname()[1], flush=True)
+os.dup2(s.fileno(), 3)
+os.set_inheritable(3, True)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execvp(sys.argv[1], sys.argv[1:])
+PY
+# shellcheck disable=SC2086
+python3 "$dir/activate.py" $program -s -1 -p 1 >"$dir/activated" 2>&1 &
+server=$!
+until [ -s "$dir/activated" ]; do sleep 0.05; done
+$program -c 127.0.0.1 -p "$(head -n 1 "$dir/activated")" -t 1 -b 8M >"$dir/text" 2>&1 && wait "$server"
+rc=$?
+result "the server takes the socket of systemd" $rc
+[ $rc -eq 0 ] || sed 's/^/# /' "$dir/text" "$dir/activated"
+server=
+
+# the files a person asks for
+serve ours $program
+$program -c 127.0.0.1 -p "$port" -t 1 -b 8M --logfile "$dir/log" -I "$dir/pid" --timestamps='<%Y> ' >"$dir/text" 2>&1
+rc=$?
+[ $rc -eq 0 ] && [ ! -s "$dir/text" ] && grep -q '^<20[0-9][0-9]> .*receiver$' "$dir/log" && [ ! -e "$dir/pid" ]
+result "the output goes to a log with times, and the pid file is gone after" $?
+wait "$server"
+server=
 
 # the table for people
 serve ours $program

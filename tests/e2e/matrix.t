@@ -1,0 +1,543 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The traffic engine against stock iperf3 in both roles, and against itself.
+
+What one end reports of itself is exact; sender and receiver differ at most by what buffers hold;
+retransmits and loss agree; our JSON has every key of stock iperf3's with the same type; our tables
+are stock iperf3's but for the numbers.
+
+usage: matrix.t IRQLAB      TAP on stdout; IPERF3=program names another iperf3
+"""
+
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+OURS = [sys.argv[1], "traffic"]
+STOCK = [os.environ.get("IPERF3", "iperf3")]
+PROGRAMS = {"ours": OURS, "stock": STOCK}
+AT_ONCE = 6  # tests at a time: most of them are paced and wait
+HELD = 64 << 20  # what buffers may hold of a flat-out stream
+HELD_PACED = 8 << 20
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def listens(port):
+    want = re.compile(r":%04X 0*:0000 0A" % port)
+    for name in "/proc/net/tcp", "/proc/net/tcp6":
+        with open(name) as f:
+            if want.search(f.read()):
+                return True
+    return False
+
+
+def serve(which, options=()):
+    """A server for one test, listening."""
+    port = free_port()
+    log = tempfile.TemporaryFile("w+")
+    p = subprocess.Popen(PROGRAMS[which] + ["-s", "-1", "-p", str(port), *options], stdout=log, stderr=log)
+    while not listens(port):  # not by connecting: that would be the one test
+        if p.poll() is not None:
+            log.seek(0)
+            raise AssertionError("server: " + log.read())
+        time.sleep(0.02)
+    return p, port, log
+
+
+def text_of(log):
+    log.seek(0)
+    return log.read()
+
+
+def run(server, client, options, host="127.0.0.1", server_options=(), relay=None):
+    """One test; the client's and the server's output."""
+    p, port, log = serve(server, server_options)
+    try:
+        at = relay.start(port) if relay else port
+        c = subprocess.run(PROGRAMS[client] + ["-c", host, "-p", str(at), *options], capture_output=True, text=True)
+        if c.returncode == 0:
+            p.wait()
+        out = text_of(log)
+        assert c.returncode == 0, (c.returncode, c.stdout[-600:], c.stderr[-600:], out[-600:])
+        assert p.returncode == 0, ("server", p.returncode, out[-600:])
+        return c.stdout, out
+    finally:
+        if p.poll() is None:
+            p.send_signal(signal.SIGTERM)
+            p.wait()
+        if relay:
+            relay.stop()
+
+
+# ---- what must hold of a client's JSON ----
+
+def near(a, b, share):
+    return abs(a - b) <= share * max(abs(a), abs(b)) + 1e-9
+
+
+def check_rates(doc):
+    def walk(o):
+        if isinstance(o, dict):
+            if "bits_per_second" in o and "bytes" in o and o.get("seconds", 0) > 0:
+                assert near(o["bits_per_second"], o["bytes"] * 8 / o["seconds"], 0.01), o
+            if "lost_percent" in o:
+                assert 0 <= o["lost_percent"] <= 100, o
+            for v in o.values():
+                walk(v)
+        elif isinstance(o, list):
+            for v in o:
+                walk(v)
+    walk(doc)
+
+
+def check_direction(doc, reverse, held, ours):
+    """One direction of a test: sums of both ends, and the interval rows."""
+    suffix = "_bidir_reverse" if reverse else ""
+    end, start = doc["end"], doc["start"]["test_start"]
+    sent, received = end["sum_sent" + suffix], end["sum_received" + suffix]
+    assert received["bytes"] > 0, "nothing received"
+    if start["protocol"] == "TCP":
+        assert abs(sent["bytes"] - received["bytes"]) <= held, (sent["bytes"], received["bytes"])
+    else:
+        size = start["blksize"]
+        assert sent["bytes"] == sent["packets"] * size, (sent, size)
+        delivered = received["packets"] - received["lost_packets"]
+        if ours:
+            assert received["bytes"] == delivered * size, (received, size)
+        assert received["packets"] <= sent["packets"], (sent, received)
+    if not ours:
+        return
+    # the rows are the whole, but for what came after the last one
+    key = "sum_bidir_reverse" if reverse else "sum"
+    rows = [i[key] for i in doc["intervals"] if not i[key]["omitted"]]
+    mine = sent if rows[0]["sender"] else received
+    rest = sum(r["bytes"] for r in rows)
+    assert 0 <= mine["bytes"] - rest <= max(held, HELD_PACED), (mine["bytes"], rest)
+
+
+def check(doc, options, ours):
+    assert "error" not in doc, doc["error"]
+    start = doc["start"]["test_start"]
+    paced = "-b" in options or start["protocol"] == "UDP"
+    held = HELD_PACED if paced else HELD
+    if ours:
+        check_rates(doc)
+    check_direction(doc, False, held, ours)
+    if "--bidir" in options:
+        check_direction(doc, True, held, ours)
+    streams = doc["end"]["streams"]
+    want = start["num_streams"] * (2 if "--bidir" in options else 1)
+    assert len(streams) == want, (len(streams), want)
+    sent = doc["end"]["sum_sent"]
+    if start["target_bitrate"] and "-n" not in options:
+        # pacing never runs ahead by more than some blocks
+        most = start["target_bitrate"] / 8 * start["num_streams"] * sent["seconds"]
+        assert sent["bytes"] <= most + start["num_streams"] * 16 * start["blksize"], (sent, most)
+    if "-n" in options:
+        asked = start["bytes"]
+        got = sent["bytes"] if "-R" not in options else doc["end"]["sum_received"]["bytes"]
+        assert got >= asked * (0.99 if start["protocol"] == "UDP" else 1), (got, asked)
+    if "-O" in options:
+        omitted = [i for i in doc["intervals"] if i["sum"]["omitted"]]
+        assert omitted, "no omitted rows"
+        # the rows of what counts start over
+        first = [i for i in doc["intervals"] if not i["sum"]["omitted"]][0]
+        assert first["sum"]["start"] < 0.3, first["sum"]
+
+
+TESTS = [
+    ("TCP", ["-t", "1"]),
+    ("TCP -R", ["-t", "1", "-R"]),
+    ("TCP --bidir", ["-t", "1", "--bidir", "-b", "200M"]),
+    ("TCP -P 4", ["-t", "1", "-P", "4", "-b", "50M"]),
+    ("TCP -P 4 -R", ["-t", "1", "-P", "4", "-R", "-b", "50M"]),
+    ("TCP -P 4 --bidir", ["-t", "1", "-P", "4", "--bidir", "-b", "20M"]),
+    ("TCP -n", ["-n", "20M", "-b", "400M"]),
+    ("TCP -n -R", ["-n", "20M", "-R", "-b", "400M"]),
+    ("TCP -k", ["-k", "50", "-b", "400M"]),
+    ("TCP -O", ["-t", "1", "-O", "1", "-b", "50M"]),
+    ("TCP -O -R", ["-t", "1", "-O", "1", "-R", "-b", "50M"]),
+    ("TCP options", ["-t", "1", "-w", "256K", "-l", "16K", "-C", "reno", "-M", "1000", "-N", "-S", "0x10", "-b", "50M"]),
+    ("TCP -6", ["-t", "1", "-6", "-b", "50M"]),
+    ("TCP -Z", ["-t", "1", "-Z", "-b", "400M"]),
+    ("UDP", ["-t", "1", "-u", "-b", "20M"]),
+    ("UDP -R", ["-t", "1", "-u", "-R", "-b", "20M"]),
+    ("UDP --bidir", ["-t", "1", "-u", "--bidir", "-b", "20M"]),
+    ("UDP -P 4", ["-t", "1", "-u", "-P", "4", "-b", "5M"]),
+    ("UDP -P 4 -R", ["-t", "1", "-u", "-P", "4", "-R", "-b", "5M"]),
+    ("UDP -l", ["-t", "1", "-u", "-l", "200", "-b", "2M"]),
+    ("UDP 64 bit", ["-t", "1", "-u", "--udp-counters-64bit", "-b", "5M"]),
+    ("UDP -n", ["-u", "-n", "1M", "-b", "40M"]),
+    ("UDP -O", ["-t", "1", "-u", "-O", "1", "-b", "10M"]),
+    ("UDP -6", ["-t", "1", "-u", "-6", "-b", "5M"]),
+]
+PAIRS = [("stock", "ours"), ("ours", "stock"), ("ours", "ours")]
+
+
+def matrix_test(server, client, options):
+    host = "::1" if "-6" in options else "127.0.0.1"
+    out, _ = run(server, client, ["-J", *options], host)
+    check(json.loads(out), options, client == "ours")
+
+
+# ---- both ends' own words of one test ----
+
+def test_ends_agree(options):
+    """Each end's own figures are what the other one passes on."""
+    out, served = run("ours", "ours", ["-J", *options], server_options=["-J"])
+    client, server = json.loads(out), json.loads(served)
+    for mine, theirs in (client, server), (server, client):
+        for a, b in zip(mine["end"]["streams"], theirs["end"]["streams"]):
+            for role in a:
+                if role in b:
+                    for key in "bytes", "retransmits", "lost_packets", "packets":
+                        assert a[role].get(key) == b[role].get(key), (role, key, a, b)
+    assert client["start"]["cookie"] == server["start"]["cookie"]
+
+
+class Relay:
+    """Passes a test on and drops every tenth datagram of the client, counting."""
+
+    def __init__(self):
+        self.dropped = self.passed = 0
+        self.sockets = []
+
+    def start(self, port):
+        self.server = ("127.0.0.1", port)
+        tcp, udp = socket.socket(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        tcp.bind(("127.0.0.1", 0))
+        udp.bind(("127.0.0.1", tcp.getsockname()[1]))
+        tcp.listen()
+        self.sockets += [tcp, udp]
+        for target, arg in (self.accept, tcp), (self.datagrams, udp):
+            threading.Thread(target=target, args=(arg,), daemon=True).start()
+        return tcp.getsockname()[1]
+
+    def stop(self):
+        for s in self.sockets:
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            s.close()
+
+    def accept(self, listener):
+        try:
+            while True:
+                a, _ = listener.accept()
+                b = socket.create_connection(self.server)
+                self.sockets += [a, b]
+                for x, y in (a, b), (b, a):
+                    threading.Thread(target=self.copy, args=(x, y), daemon=True).start()
+        except OSError:
+            pass
+
+    @staticmethod
+    def copy(a, b):
+        try:
+            while data := a.recv(65536):
+                b.sendall(data)
+            b.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def datagrams(self, udp):
+        ends = {}
+        try:
+            while True:
+                data, client = udp.recvfrom(65536)
+                if client not in ends:
+                    ends[client] = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                    ends[client].connect(self.server)
+                    self.sockets.append(ends[client])
+                    threading.Thread(target=self.answers, args=(ends[client], udp, client), daemon=True).start()
+                if len(data) > 4 and int.from_bytes(data[8:12], "big") % 10 == 5:
+                    self.dropped += 1
+                    continue
+                self.passed += len(data) > 4
+                ends[client].send(data)
+        except OSError:
+            pass
+
+    @staticmethod
+    def answers(end, udp, client):
+        try:
+            while True:
+                udp.sendto(end.recv(65536), client)
+        except OSError:
+            pass
+
+
+def test_loss_is_exact(server, client):
+    relay = Relay()
+    out, _ = run(server, client, ["-J", "-u", "-t", "1", "-b", "4M", "-l", "1000"], relay=relay)
+    doc = json.loads(out)
+    sent, received = doc["end"]["sum_sent"], doc["end"]["sum_received"]
+    assert relay.dropped > 10, relay.dropped
+    assert received["packets"] - received["lost_packets"] == relay.passed, (received, relay.passed)
+    assert received["bytes"] == relay.passed * 1000, (received, relay.passed)
+    assert sent["packets"] == relay.passed + relay.dropped, (sent, relay.passed, relay.dropped)
+    # a loss after which nothing comes is seen by nobody but who knows both ends
+    assert 0 <= relay.dropped - received["lost_packets"] <= 1, (received, relay.dropped)
+    if client == "ours":
+        assert doc["end"]["sum"]["undelivered_packets"] == relay.dropped, doc["end"]["sum"]
+
+
+# ---- keys ----
+
+def keys(o, path=""):
+    out = {}
+    if isinstance(o, dict):
+        for k, v in o.items():
+            out.update(keys(v, path + "." + k))
+    elif isinstance(o, list):
+        for v in o:
+            out.update(keys(v, path + "[]"))
+    else:
+        out[path] = "number" if type(o) in (int, float) else type(o).__name__
+    return out
+
+
+# keys that versions after Debian's have, by where they stand
+LATER = """.start.timestamp.timemillisecs .start.fq_rate .start.test_start.bidir .start.test_start.fqrate
+.start.test_start.interval .start.test_start.gso .start.test_start.gro""".split()
+LATER_TCP = """.intervals[].streams[].reorder .intervals[].streams[].snd_wnd .end.streams[].sender.reorder""".split()
+
+
+def missing_keys(stock, mine):
+    # what a server shows its client is said before it knows what the client sent
+    early = re.compile(r"^\.server_output_json\.end\..*(\.sender\.|sum_sent)")
+    return {k: (t, mine.get(k)) for k, t in stock.items() if mine.get(k) != t and not early.match(k)}
+
+
+def test_keys(options, later):
+    stock, stock_served = run("stock", "stock", ["-J", *options], server_options=["-J"])
+    mine, mine_served = run("ours", "ours", ["-J", *options], server_options=["-J"])
+    lacking = missing_keys(keys(json.loads(stock)), keys(json.loads(mine)))
+    assert not lacking, lacking
+    lacking = missing_keys(keys(json.loads(stock_served)), keys(json.loads(mine_served)))
+    assert not lacking, ("server", lacking)
+    lacking = [k for k in LATER + later if k not in keys(json.loads(mine))]
+    assert not lacking, lacking
+
+
+def test_json_stream():
+    out, served = run("ours", "ours", ["--json-stream", "-t", "1", "-i", "0.5", "-b", "10M", "--get-server-output"])
+    events = [json.loads(line) for line in out.splitlines()]
+    assert [e["event"] for e in events] == ["start", "interval", "interval", "end", "server_output_text"], events
+    assert events[-1]["data"] in served, events[-1]
+    out, _ = run("ours", "ours", ["--json-stream-full-output", "-t", "1", "-b", "10M"])
+    lines = out.splitlines()
+    at = next(i for i, line in enumerate(lines) if not line.startswith('{"event"'))
+    assert "end" in json.loads("\n".join(lines[at:]))
+
+
+# ---- tables ----
+
+def shape(text, role):
+    """Lines with their numbers taken out; rows that a moment decides about are left out."""
+    out = []
+    for line in text.splitlines():
+        line = re.sub(r"iperf 3\..*|irqlab .*", "PROGRAM", line)
+        line = re.sub(r" *[0-9.]+ [KMGT]?(Bytes|bits)", r"   N \1", line)
+        line = re.sub(r"^\[ *[0-9]+\]", "[  N]", line)
+        line = re.sub(r"  [0-9.]+-[0-9.]+ +sec", "  N-N sec", line)
+        line = re.sub(r"/sec  +[0-9]+(  |$)", r"/sec  N\1", line)
+        line = re.sub(r"[0-9]+/[0-9]+ \([-+.e0-9]+%\)", "N/N (N%)", line)
+        line = re.sub(r"[0-9]+\.[0-9]+ ms", "N ms", line)
+        line = re.sub(r"/sec( +)[0-9]+  ", r"/sec\1N  ", line)
+        line = re.sub(r"port [0-9]+", "port N", line)
+        line = re.sub(r"listening on [0-9]+", "listening on N", line)
+        if role == "server" and re.search(r"N-N sec", line) and out and out[-1] == line:
+            continue  # stock servers have a short tail now and then
+        out.append(line)
+    return out
+
+
+def test_tables(options):
+    # with one interval stock clients print the header too late, when they know more than its rows say
+    options = ["-t", "1", "-i", "0.5", *options]
+    stock, stock_served = run("stock", "stock", options)
+    mine, mine_served = run("ours", "ours", options)
+    assert shape(mine, "client") == shape(stock, "client"), (mine, stock)
+    a, b = shape(mine_served, "server"), shape(stock_served, "server")
+    # the tail of several streams is a group of rows: compare which lines there are, in order of the first
+    assert list(dict.fromkeys(a)) == list(dict.fromkeys(b)), (mine_served, stock_served)
+
+
+def test_format():
+    for letter, word in ("k", "Kbits/sec"), ("M", "MBytes/sec"):
+        out, _ = run("ours", "ours", ["-t", "1", "-b", "8M", "-f", letter])
+        rows = [r for r in out.splitlines() if "sec" in r and "/sec" in r]
+        assert rows and all(word in r for r in rows), out
+
+
+def test_server_output():
+    out, served = run("ours", "ours", ["-t", "1", "-b", "8M", "--get-server-output", "-T", "word"])
+    assert "word:  " in out and "\nServer output:\n" in out and "receiver" in out.split("Server output:")[1], out
+    out, served = run("stock", "ours", ["-t", "1", "-b", "8M", "--get-server-output", "-J"])
+    assert "receiver" in json.loads(out)["server_output_text"], out
+    out, served = run("ours", "stock", ["-t", "1", "-b", "8M", "--get-server-output"])
+    assert "Server output:" in out and "receiver" in out.split("Server output:")[1], out
+
+
+# ---- what iperf3 has not ----
+
+def test_round_trips(options, floor):
+    out, _ = run("ours", "ours", ["-J", "-t", "1", *options])
+    doc = json.loads(out)
+    rr = doc["end"]["rr"]
+    assert "error" not in doc and rr["transactions"] >= floor, rr
+    assert sum(n for _, _, n in rr["histogram_ns"]) == rr["transactions"], rr
+    assert rr["min_ns"] <= rr["p50_ns"] <= rr["p99_ns"] <= rr["p999_ns"] <= rr["max_ns"], rr
+    assert all(lo <= hi for lo, hi, _ in rr["histogram_ns"])
+    assert sum(i["rr"]["transactions"] for i in doc["intervals"]) <= rr["transactions"]
+    return doc
+
+
+def test_beside(kind, options):
+    p, port, log = serve("ours", ())
+    p.terminate()
+    p.wait()
+    s = subprocess.Popen(OURS + ["-s", "-p", str(port)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        while not listens(port):
+            assert s.poll() is None
+            time.sleep(0.02)
+        c = subprocess.run(OURS + ["-c", "127.0.0.1", "-p", str(port), "-J", "-t", "1", "--rr=200", "--beside", kind,
+                                   *options], capture_output=True, text=True)
+        assert c.returncode == 0, (c.stdout[-400:], c.stderr)
+        doc = json.loads(c.stdout)
+        assert doc["end"]["rr"]["transactions"] > 0, doc["end"]["rr"]
+        assert doc["beside"]["end"]["sum_received"]["bytes"] > 0, doc["beside"]["end"]
+    finally:
+        s.send_signal(signal.SIGTERM)
+        out, _ = s.communicate()
+    assert s.returncode == 0, (s.returncode, out)
+    # two sessions at once: their rows say of which they are
+    assert re.search(r"^#[12] \[", out, re.M), out
+
+
+def test_sweep():
+    s = subprocess.Popen(OURS + ["-s", "-p", str(port := free_port())], stdout=subprocess.DEVNULL)
+    try:
+        while not listens(port):
+            assert s.poll() is None
+            time.sleep(0.02)
+        c = subprocess.run(OURS + ["-c", "127.0.0.1", "-p", str(port), "-J", "-t", "1", "--sweep", "20%..60%:40",
+                                   "--rr=500"], capture_output=True, text=True)
+        doc = json.loads(c.stdout)
+    finally:
+        s.send_signal(signal.SIGTERM)
+        s.wait()
+    assert c.returncode == 0 and s.returncode == 0, (c.stdout, c.stderr)
+    assert [p["share_percent"] for p in doc["points"]] == [20, 60], doc
+    for p in doc["points"]:
+        assert near(p["offered_bps"], doc["full_bps"] * p["share_percent"] / 100, 0.01), p
+        assert p["achieved_bps"] > 0 and p["rr"]["transactions"] > 0, p
+
+
+def test_interrupted():
+    """An interrupted test has its totals, at both ends."""
+    p, port, log = serve("ours")
+    c = subprocess.Popen(OURS + ["-c", "127.0.0.1", "-p", str(port), "-t", "100", "-b", "10M", "-i", "0.2"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = ""
+    while "sec" not in line:
+        line = c.stdout.readline()
+        assert line
+    c.send_signal(signal.SIGINT)
+    out, err = c.communicate()
+    p.wait()
+    assert c.returncode == 0 and "interrupt" in err, (c.returncode, err)
+    assert re.search(r" sender$", out, re.M) and re.search(r" receiver$", out, re.M), out
+    assert re.search(r" receiver$", text_of(log), re.M), text_of(log)
+
+
+def plan():
+    tests = []
+
+    def add(name, needs_stock, f, *args):
+        tests.append((name, needs_stock, f, args))
+
+    # first and alone: a relay that has to wait loses more than it means to
+    for server, client in PAIRS:
+        add(f"loss is exact: {client} client, {server} server", "stock" in (server, client), test_loss_is_exact, server,
+            client)
+
+    for server, client in PAIRS:
+        for name, options in TESTS:
+            add(f"{client} client, {server} server: {name}", "stock" in (server, client), matrix_test, server, client,
+                options)
+    for name, options in ("TCP", ["-t", "1"]), ("TCP -R", ["-t", "1", "-R"]), ("UDP", ["-t", "1", "-u", "-b", "20M"]), \
+            ("UDP --bidir", ["-t", "1", "-u", "--bidir", "-b", "10M"]):
+        add("both ends say the same of each: " + name, False, test_ends_agree, options)
+    for name, options, later in [("TCP", ["-t", "1", "-b", "10M"], LATER_TCP), ("TCP -R", ["-t", "1", "-R", "-b", "10M"], []),
+                                 ("TCP --bidir -P 2", ["-t", "1", "--bidir", "-P", "2", "-b", "10M"], LATER_TCP),
+                                 ("UDP", ["-t", "1", "-u"], []), ("UDP -R", ["-t", "1", "-u", "-R"], []),
+                                 ("UDP --bidir", ["-t", "1", "-u", "--bidir"], []),
+                                 ("title and extra data", ["-t", "1", "-b", "1M", "-T", "t", "--extra-data", "x",
+                                                           "--get-server-output"], [])]:
+        add("JSON has all keys of iperf3: " + name, True, test_keys, options, later)
+    add("JSON as a stream of events", False, test_json_stream)
+    for name, options in [("TCP", ["-b", "10M"]), ("-P 2", ["-P", "2", "-b", "10M"]), ("-R", ["-R", "-b", "10M"]),
+                          ("--bidir -P 2", ["--bidir", "-P", "2", "-b", "10M"]), ("-O", ["-O", "1", "-b", "10M"]),
+                          ("UDP", ["-u"]), ("UDP -R -P 2", ["-u", "-R", "-P", "2"]),
+                          ("UDP --bidir -P 2", ["-u", "--bidir", "-P", "2"])]:
+        add("tables are iperf3's: " + name, True, test_tables, options)
+    add("-f sets the unit of rates", False, test_format)
+    add("what the server printed", True, test_server_output)
+    add("round trips over TCP", False, test_round_trips, ["--rr"], 100)
+    add("round trips over UDP at a rate", False, test_round_trips, ["--rr=200", "-u"], 50)
+    add("round trips at random times", False, test_round_trips, ["--rr=200", "--arrivals", "poisson", "--seed", "7"], 50)
+    add("connect, request, response, close", False, test_round_trips, ["--crr=100"], 20)
+    for kind, options in ("tcp", ["-b", "100M"]), ("udp", ["-b", "10M", "-R"]), ("flood", ["-b", "1M"]):
+        add("round trips beside " + kind, False, test_beside, kind, options)
+    add("the throughput/latency curve", False, test_sweep)
+    add("an interrupted test has its totals", False, test_interrupted)
+    return tests
+
+
+def one(test):
+    name, needs_stock, f, args = test
+    if needs_stock and not shutil.which(STOCK[0]):
+        return name, "skip", "iperf3 is missing"
+    try:
+        f(*args)
+        return name, "ok", ""
+    except Exception as e:  # a failure of any kind is the result of the one test
+        return name, "not ok", f"{type(e).__name__}: {e}"
+
+
+def main():
+    only = sys.argv[2] if len(sys.argv) > 2 else ""
+    tests = [t for t in plan() if only in t[0]]
+    print(f"1..{len(tests)}", flush=True)
+    alone = [t for t in tests if t[2] is test_loss_is_exact]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        results = itertools.chain(map(one, alone), pool.map(one, tests[len(alone):]))
+        for n, (name, result, why) in enumerate(results, 1):
+            if result == "skip":
+                print(f"ok {n} - {name} # SKIP {why}", flush=True)
+                continue
+            print(f"{result} {n} - {name}", flush=True)
+            for line in why.splitlines()[:60]:
+                print("# " + line)
+
+
+main()
