@@ -640,7 +640,7 @@ static int take_all(int argc, char **argv, struct traffic_args *a, struct given 
 
 	describe(longs, shorts);
 	opterr = 0;
-	optind = 1;
+	optind = 0; /* glibc: start over, also within a cluster of letters */
 	while (r >= 0) {
 		const struct row *row;
 

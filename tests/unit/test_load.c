@@ -14,9 +14,10 @@
 #include "load/load.h"
 #include "load/peer.h"
 #include "plan/instance.h"
+#include "sample/hist.h"
 #include "sample/sample.h"
 
-extern const struct load_ops load_tcp, load_command;
+extern const struct load_ops load_tcp, load_udp, load_flood, load_rr, load_crr, load_command;
 
 /* Records of a load, kept. */
 struct keep {
@@ -62,11 +63,11 @@ __attribute__((noinline)) static int run_load(const struct load_ops *ops,
 	if (r >= 0)
 		r = ops->start(l, e);
 	if (r >= 0)
-		pause_ms(150);
+		pause_ms(250);
 	if (r >= 0)
 		r = ops->begin(l, clock_mono_ns(), e);
 	if (r >= 0)
-		pause_ms(500);
+		pause_ms(300);
 	if (r >= 0)
 		r = ops->end(l, clock_mono_ns(), e);
 	if (r >= 0)
@@ -143,6 +144,173 @@ static void the_tcp_load_measures_over_loopback(void **state)
 	check_tcp(&peer, "to-dut", "20M");
 	check_tcp(&peer, "from-dut", "20M");
 	check_short_of_rate(&peer);
+	server_close(s);
+}
+
+/* Options are "key=value" up to a NULL. */
+__attribute__((noinline)) static void run_with(const struct load_ops *ops, struct server *s,
+					       const char *const *options, struct keep *k)
+{
+	struct peer peer = { .kind = PEER_HOST, .addr = "127.0.0.1", .port = server_port(s) };
+	struct load_env env = { .peer = &peer, .seed = 7, .length_ns = NS_PER_S };
+	_cleanup_(instance_release) struct instance inst = new_instance(ops->plugin.name);
+	struct err e = {};
+
+	for (; *options; options++) {
+		char key[32];
+
+		assert_int_equal(sscanf(*options, "%31[^=]", key), 1);
+		set(&inst, key, *options + strlen(key) + 1);
+	}
+	if (run_load(ops, &env, &inst, k, &e) < 0)
+		fail_msg("%s", e.msg);
+}
+
+__attribute__((noinline)) static double scalar(const struct keep *k, const char *metric)
+{
+	const struct record *r = find(k, RECORD_SCALAR, metric);
+
+	if (!r)
+		fail_msg("no %s", metric);
+	return r->value;
+}
+
+static void a_tcp_load_goes_both_ways(void **state)
+{
+	static const char *const options[] = { "direction=both", "rate=40M", "streams=2", NULL };
+	struct server *s = new_server(0);
+	struct keep k = {};
+	unsigned int series = 0;
+
+	run_with(&load_tcp, s, options, &k);
+	assert_true(scalar(&k, "tcp.throughput-to-dut") > 0);
+	assert_true(scalar(&k, "tcp.throughput-from-dut") > 0);
+	assert_true(scalar(&k, "throughput") > scalar(&k, "tcp.throughput-to-dut"));
+	assert_non_null(find(&k, RECORD_SCALAR, "tcp.loss-episodes"));
+	for (size_t i = 0; i < k.list.nr; i++)
+		if (k.list.v[i]->kind == RECORD_SERIES &&
+		    strcmp(k.list.v[i]->metric, "tcp.throughput") == 0)
+			series += strcmp(k.list.v[i]->labels, "direction=to-dut") == 0
+					  ? 1
+					  : 10 * !strcmp(k.list.v[i]->labels, "direction=from-dut");
+	assert_int_equal(series, 11);
+	record_list_release(&k.list);
+	server_close(s);
+}
+
+static void the_udp_load_counts_datagrams(void **state)
+{
+	static const char *const to[] = { "direction=to-dut", "rate=8M", "length=1000", NULL };
+	static const char *const from[] = { "direction=from-dut", "rate=8M", "length=1000",
+					    "streams=2", NULL };
+	struct server *s = new_server(0);
+	struct keep k = {};
+	double bits;
+
+	run_with(&load_udp, s, to, &k);
+	bits = scalar(&k, "udp.packets") * 8000;
+	/* the same datagrams counted twice, at moments that differ a little */
+	assert_true(bits > 0.9 * scalar(&k, "throughput") && bits < 1.1 * scalar(&k, "throughput"));
+	assert_true(scalar(&k, "udp.loss") >= 0 && scalar(&k, "udp.loss") <= 1);
+	assert_non_null(find(&k, RECORD_SCALAR, "udp.jitter"));
+	assert_non_null(find(&k, RECORD_SERIES, "udp.lost"));
+	record_list_release(&k.list);
+	k = (struct keep){};
+	run_with(&load_udp, s, from, &k);
+	assert_true(scalar(&k, "udp.packets") > 0);
+	assert_true(scalar(&k, "udp.loss") <= 1);
+	assert_null(find(&k, RECORD_SCALAR, "udp.jitter"));
+	record_list_release(&k.list);
+	server_close(s);
+}
+
+static void a_flood_is_small_datagrams_at_a_rate(void **state)
+{
+	static const char *const options[] = { "rate=2000", NULL };
+	struct server *s = new_server(0);
+	struct keep k = {};
+
+	run_with(&load_flood, s, options, &k);
+	assert_true(scalar(&k, "flood.packets") > 0);
+	/* never ahead of its clock by more than the window's edges */
+	assert_true(scalar(&k, "flood.packets") < 2 * 2000);
+	record_list_release(&k.list);
+	server_close(s);
+}
+
+__attribute__((noinline)) static void
+check_round_trips(const struct load_ops *ops, const char *const *options, unsigned int streams)
+{
+	struct server *s = new_server(0);
+	struct keep k = {};
+	char name[32];
+	uint64_t total = 0;
+	unsigned int hists = 0;
+
+	run_with(ops, s, options, &k);
+	for (size_t i = 0; i < k.list.nr; i++) {
+		const struct record *r = k.list.v[i];
+
+		if (r->kind != RECORD_HIST)
+			continue;
+		hists++;
+		total += r->hist->total;
+		assert_string_equal(r->unit, "ns");
+		assert_non_null(strstr(r->labels, "stream="));
+	}
+	assert_int_equal(hists, streams);
+	snprintf(name, sizeof(name), "%s.n", ops->plugin.name);
+	assert_true(total > 0);
+	assert_true(scalar(&k, name) == (double)total);
+	snprintf(name, sizeof(name), "%s.p50", ops->plugin.name);
+	assert_true(scalar(&k, name) > 0);
+	snprintf(name, sizeof(name), "%s.lost", ops->plugin.name);
+	assert_true(scalar(&k, name) >= 0);
+	record_list_release(&k.list);
+	server_close(s);
+}
+
+static void round_trips_have_a_distribution_of_the_window(void **state)
+{
+	static const char *const tcp[] = { "rate=0", "streams=2", NULL };
+	static const char *const udp[] = { "protocol=udp", "rate=400", "arrivals=poisson", NULL };
+
+	check_round_trips(&load_rr, tcp, 2);
+	check_round_trips(&load_rr, udp, 1);
+}
+
+static void connections_have_a_distribution_of_the_window(void **state)
+{
+	static const char *const options[] = { "rate=200", NULL };
+
+	check_round_trips(&load_crr, options, 1);
+}
+
+/* The same ports in every trial, and the next ones when somebody has taken them. */
+static void local_ports_are_fixed_and_move_when_taken(void **state)
+{
+	static const char *const options[] = { "rate=8M", "local-port=23456", NULL };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_port = htons(23456),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct server *s = new_server(0);
+	struct keep k = {};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	for (int i = 0; i < 2; i++) {
+		run_with(&load_tcp, s, options, &k);
+		assert_null(find(&k, RECORD_EVENT, "tcp.local-port"));
+		record_list_release(&k.list);
+		k = (struct keep){};
+	}
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	run_with(&load_tcp, s, options, &k);
+	assert_non_null(find(&k, RECORD_EVENT, "tcp.local-port"));
+	assert_contains(find(&k, RECORD_EVENT, "tcp.local-port")->text,
+			"from 23456 were taken, those from 23457 were used");
+	record_list_release(&k.list);
+	close(fd);
 	server_close(s);
 }
 
@@ -484,6 +652,12 @@ int main(void)
 		cmocka_unit_test(a_command_that_is_not_there_fails_the_trial),
 		cmocka_unit_test(a_peer_host_tells_the_netdev_on_the_way),
 		cmocka_unit_test(the_tcp_load_measures_over_loopback),
+		cmocka_unit_test(a_tcp_load_goes_both_ways),
+		cmocka_unit_test(the_udp_load_counts_datagrams),
+		cmocka_unit_test(a_flood_is_small_datagrams_at_a_rate),
+		cmocka_unit_test(round_trips_have_a_distribution_of_the_window),
+		cmocka_unit_test(connections_have_a_distribution_of_the_window),
+		cmocka_unit_test(local_ports_are_fixed_and_move_when_taken),
 		cmocka_unit_test(the_tcp_load_fails_with_a_stream_closed_early),
 		cmocka_unit_test(the_tcp_load_refuses_what_cannot_work),
 	};
