@@ -196,8 +196,10 @@ static void series(struct report *m, unsigned int side)
 	struct point *points = calloc(nr + 1, sizeof(*points));
 
 	owner = (char *)points;
-	if (!points && m->r >= 0)
-		m->r = err_nomem(m->e, "series of a load");
+	if (!points) {
+		m->r = m->r < 0 ? m->r : err_nomem(m->e, "series of a load");
+		return;
+	}
 	for (const struct column *c = columns_of(m->l, side); m->r >= 0 && c->name; c++) {
 		struct record rec = { .kind = RECORD_SERIES,
 				      .unit = c->unit,

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/text.h"
+
 static void name_of(const struct sockaddr_storage *a, socklen_t len, struct address *ret)
 {
 	static const char mapped[] = "::ffff:";
@@ -46,4 +48,20 @@ void address_remote(int fd, struct address *ret)
 	*ret = (struct address){ .host = "?" };
 	if (getpeername(fd, (struct sockaddr *)&at, &len) == 0)
 		name_of(&at, len, ret);
+}
+
+void address_split(const char *text, struct address *ret)
+{
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : strlen(text);
+	uint64_t port = 0;
+
+	if (colon && text_u64(colon + 1, &port) < 0)
+		port = 0;
+	if (len >= 2 && text[0] == '[' && text[len - 1] == ']') {
+		text++;
+		len -= 2;
+	}
+	*ret = (struct address){ .port = (uint16_t)port };
+	snprintf(ret->host, sizeof(ret->host), "%.*s", (int)len, text);
 }

@@ -14,5 +14,7 @@ struct address {
 /* "?" and 0 when unknown. */
 void address_local(int fd, struct address *ret);
 void address_remote(int fd, struct address *ret);
+/* "192.0.2.1:40000" and "[2001:db8::1]:40000" in two; what has no port is a host with port 0. */
+void address_split(const char *text, struct address *ret);
 
 #endif

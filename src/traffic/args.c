@@ -342,26 +342,37 @@ static int set_beside(const struct row *row, const char *text, struct traffic_ar
 	return refuse(row, text, "tcp, udp or flood", e);
 }
 
-/* "10%..100%" or "10%..100%:5"; the signs may be left out. */
+/* A share of 1 to 100 %, the sign may be left out, from @text up to @end. */
+static bool take_share(const char *text, const char *end, unsigned int *ret)
+{
+	char copy[8];
+	size_t len = (size_t)(end - text);
+	uint64_t v = 0;
+
+	if (len > 0 && end[-1] == '%')
+		len--;
+	if (len >= sizeof(copy))
+		return false;
+	snprintf(copy, sizeof(copy), "%.*s", (int)len, text);
+	if (text_u64(copy, &v) < 0 || v < 1 || v > 100)
+		return false;
+	*ret = (unsigned int)v;
+	return true;
+}
+
+/* "10%..100%" or "10%..100%:5". */
 static int set_sweep(const struct row *row, const char *text, struct traffic_args *a, struct err *e)
 {
-	unsigned int from = 0, to = 0, step = 10;
-	char copy[40], *w = copy;
-	int used = 0;
+	const char *dots = strstr(text, ".."), *colon = strchr(text, ':');
+	const char *end = colon ? colon : text + strlen(text);
 
-	for (const char *p = text; *p && w < copy + sizeof(copy) - 1; p++)
-		if (*p != '%')
-			*w++ = *p;
-	*w = '\0';
-	if (sscanf(copy, "%3u..%3u%n", &from, &to, &used) != 2 || used == 0 ||
-	    (copy[used] && (sscanf(copy + used, ":%3u%n", &step, &used) != 1)) || from < 1 ||
-	    to > 100 || from > to || step < 1)
+	a->sweep_step = 10;
+	if (!dots || dots > end || !take_share(text, dots, &a->sweep_from) ||
+	    !take_share(dots + 2, end, &a->sweep_to) || a->sweep_from > a->sweep_to ||
+	    (colon && !take_share(colon + 1, text + strlen(text), &a->sweep_step)))
 		return refuse(row, text, "shares of the full rate, such as 10%..100% or 5%..50%:5",
 			      e);
 	a->sweep = true;
-	a->sweep_from = from;
-	a->sweep_to = to;
-	a->sweep_step = step;
 	return 0;
 }
 

@@ -165,24 +165,19 @@ static void put_sockets(struct json_object *o, const struct view *v)
 	put_int(o, "rcvbuf_actual", option_of(fd, SOL_SOCKET, SO_RCVBUF));
 }
 
-/* "192.0.2.1:4711" or "[2001:db8::1]:4711" of the peer in two. */
 static struct json_object *peer(const struct view *v)
 {
 	struct json_object *o = json_object_new_object();
-	const char *text = v->peer ? v->peer : "";
-	char host[80] = "";
-	unsigned int port = 0;
+	struct address a = {};
 
 	if (v->who == 'C') {
 		put_text(o, "host", v->args->host);
 		put_uint(o, "port", v->args->port);
 		return o;
 	}
-	if (sscanf(text, "[%79[^]]]:%5u", host, &port) < 1 &&
-	    sscanf(text, "%79[^:]:%5u", host, &port) < 1)
-		snprintf(host, sizeof(host), "%.79s", text);
-	put_text(o, "host", host);
-	put_uint(o, "port", port);
+	address_split(v->peer ? v->peer : "", &a);
+	put_text(o, "host", a.host);
+	put_int(o, "port", a.port);
 	return o;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <errno.h>
+#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "json-c/json.h"
 #include "load/server.h"
+#include "traffic/address.h"
 #include "traffic/args.h"
+#include "traffic/out.h"
 #include "traffic/run.h"
 #include "traffic/view.h"
-#include "traffic/out.h"
 
 #define LISTEN_FIRST_FD 3 /* sd_listen_fds(3) */
 #define RULE "-----------------------------------------------------------"
@@ -82,12 +83,10 @@ static struct view *view_of(const struct show *s, const struct server_test *t)
 
 static void say_accepted(struct session_view *sv, const char *client)
 {
-	const char *colon = strrchr(client, ':');
-	int len = colon ? (int)(colon - client) : (int)strlen(client);
-	bool brackets = len > 2 && client[0] == '[' && client[len - 1] == ']';
+	struct address a;
 
-	out_line(&sv->out, "Accepted connection from %.*s, port %s", brackets ? len - 2 : len,
-		 brackets ? client + 1 : client, colon ? colon + 1 : "?");
+	address_split(client, &a);
+	out_line(&sv->out, "Accepted connection from %s, port %u", a.host, a.port);
 }
 
 static void on_began(void *ctx, struct server_test *t)

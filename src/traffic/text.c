@@ -15,7 +15,9 @@
 
 static char unit_of(const struct view *v)
 {
-	return v->args->format ? v->args->format : 'a';
+	if (v->args->format)
+		return v->args->format;
+	return 'a';
 }
 
 static void show_connection(struct view *v, int fd)
@@ -256,6 +258,7 @@ static void rr_total(struct view *v, const struct view_end *end)
 	struct view_row sum = {};
 	char q[80];
 	double seconds;
+	int64_t lost;
 
 	if (!view_sum(v, 0, end->mine, true, &sum))
 		return;
@@ -269,9 +272,10 @@ static void rr_total(struct view *v, const struct view_end *end)
 		 h->total ? (double)h->min / 1e3 : 0,
 		 h->total ? h->sum / (double)h->total / 1e3 : 0,
 		 v->params->mode == WIRE_CRR ? "connections" : "round trips");
-	if (view_rr_lost(v) > 0 || v->params->udp)
-		out_line(v->out, "lost: %lld of %llu requests", (long long)view_rr_lost(v),
-			 (unsigned long long)(h->total + (uint64_t)view_rr_lost(v)));
+	lost = view_rr_lost(v);
+	if (lost > 0 || v->params->udp)
+		out_line(v->out, "lost: %lld of %lld requests", (long long)lost,
+			 (long long)h->total + (long long)lost);
 }
 
 void text_ended(struct view *v, const struct view_end *end)
