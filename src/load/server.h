@@ -60,9 +60,17 @@ struct server_cfg {
 	int listen_fd;	  /* already listening (systemd), owned from server_open() on; -1: none */
 	bool one_off;
 	int cpu;		  /* of the first stream's thread; -1: anywhere */
-	unsigned int max_clients; /* at once; 0: 1024 */
-	uint64_t max_duration_ns; /* of a test; 0: any, a day for those that do not say */
-	uint64_t max_bps;	  /* of a client, all its streams together; 0: any */
+	unsigned int max_clients; /* at once; 0: 1024; with one_off 1 */
+	/*
+	 * Of a test: who asks for more is refused, who takes a step longer is dropped.  0: any, a
+	 * day for those that do not say.
+	 */
+	uint64_t max_duration_ns;
+	/*
+	 * Of a client, all its streams together: who asks for more is refused, who moves a tenth
+	 * more for two seconds is dropped; 0: any.
+	 */
+	uint64_t max_bps;
 	uint64_t step_ns;	  /* bound of every control step; 0: 10 s */
 	uint64_t idle_ns;	  /* a test without a byte is dropped; 0: 120 s */
 	uint64_t interval_ns;	  /* between ticks; 0: none */

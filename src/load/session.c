@@ -194,15 +194,22 @@ static int init_flows(struct session *s, struct err *e)
 	return r;
 }
 
-/* When the client must have ended the test. */
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* When the client must have ended the test: TEST_END is on its way for a step at most. */
 static uint64_t last_moment(const struct session *s, uint64_t start_ns)
 {
 	const struct wire_params *p = &s->params;
-	uint64_t max = s->hub->cfg.max_duration_ns;
+	uint64_t max = s->hub->cfg.max_duration_ns, length = DAY_NS;
 
 	if (p->time_s && !p->bytes && !p->blocks)
-		return start_ns + (p->time_s + p->omit_s) * NS_PER_S + GRACE_NS;
-	return start_ns + (max ? max : DAY_NS);
+		length = (p->time_s + p->omit_s) * NS_PER_S + GRACE_NS;
+	if (max)
+		length = earlier(length, max + s->hub->cfg.step_ns);
+	return start_ns + length;
 }
 
 struct progress {
@@ -282,11 +289,6 @@ static int look_at_bytes(struct session *s, struct progress *p, uint64_t now, st
 		return err_set(e, -ETIMEDOUT, "did not end the test in time");
 	}
 	return look_at_rate(s, p, now, e);
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* What is due while the test runs; the time of the next look. */
