@@ -3,6 +3,7 @@
 #include "traffic.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
 /* A hostile client that behaves until @state and sends what is wrong there. */
 enum rogue {
@@ -286,6 +287,342 @@ static void a_stream_that_the_client_closes_early_fails_the_test(void **state)
 	assert_false(notes.has_theirs);
 }
 
+/* Up to the parameters @text; the control connection. */
+static int ask(const struct server *s, const char *cookie, const char *text)
+{
+	int fd = connect_to(s);
+
+	put(fd, cookie, 37);
+	assert_int_equal(take(fd), WIRE_PARAM_EXCHANGE);
+	put_json(fd, text);
+	return fd;
+}
+
+/* -2, and the first number of the two that follow. */
+static unsigned int take_error(int fd)
+{
+	uint32_t be[2] = {};
+
+	assert_int_equal(take(fd), WIRE_SERVER_ERROR);
+	assert_int_equal(recv(fd, be, sizeof(be), MSG_WAITALL), sizeof(be));
+	assert_int_equal(take(fd), -100);
+	return ntohl(be[0]);
+}
+
+static void error_numbers_are_those_of_stock_clients(void **state)
+{
+	/* enum of iperf_api.h, 3.21; all but the last two are in 3.12 as well */
+	assert_int_equal(WIRE_EUNIMP, 13);	       /* IEUNIMP */
+	assert_int_equal(WIRE_ETOTALRATE, 27);	       /* IETOTALRATE */
+	assert_int_equal(WIRE_ERECVPARAMS, 114);       /* IERECVPARAMS */
+	assert_int_equal(WIRE_EAFFINITY, 132);	       /* IEAFFINITY */
+	assert_int_equal(WIRE_ESETCONGESTION, 134);    /* IESETCONGESTION */
+	assert_int_equal(WIRE_ENOMSG, 144);	       /* IENOMSG */
+	assert_int_equal(WIRE_ECREATESTREAM, 200);     /* IECREATESTREAM */
+	assert_int_equal(WIRE_ESTREAMLISTEN, 202);     /* IESTREAMLISTEN */
+	assert_int_equal(WIRE_ESTREAMACCEPT, 204);     /* IESTREAMACCEPT */
+	assert_int_equal(WIRE_ESTREAMWRITE, 205);      /* IESTREAMWRITE */
+	assert_int_equal(WIRE_ESTREAMREAD, 206);       /* IESTREAMREAD */
+	assert_int_equal(WIRE_EMAXDURATION, 37);       /* IEMAXSERVERTESTDURATIONEXCEEDED */
+	assert_int_equal(WIRE_EDURATION_EXPIRED, 160); /* IESERVERTESTDURATIONEXPIRED */
+}
+
+static void what_the_owner_does_not_allow_is_refused(void **state)
+{
+	static const struct {
+		const char *text, *why;
+		unsigned int code;
+	} cases[] = {
+		{ "{\"tcp\":true,\"time\":10}", "asks for 10 s, at most 5 s", WIRE_EMAXDURATION },
+		{ "{\"tcp\":true,\"time\":5,\"omit\":1}", "asks for 6 s", WIRE_EMAXDURATION },
+		{ "{\"tcp\":true,\"time\":1,\"bandwidth\":600000,\"parallel\":2}",
+		  "asks for 1200000 bit/s, at most 1000000", WIRE_ETOTALRATE },
+		{ "{\"tcp\":true,\"time\":1,\"bandwidth\":600000,\"bidirectional\":true}",
+		  "asks for 1200000 bit/s", WIRE_ETOTALRATE },
+		{ "{\"tcp\":true,\"bandwidth\":18446744073709551615,\"time\":1,\"parallel\":128}",
+		  "at most 1000000", WIRE_ETOTALRATE },
+		{ "{\"tcp\":true,\"time\":1,\"server_affinity\":1023}", "asks for CPU 1023",
+		  WIRE_EAFFINITY },
+		{ "{\"tcp\":true,\"time\":1,\"server_affinity\":1024}", "asks for CPU 1024",
+		  WIRE_EAFFINITY },
+		{ "{\"tcp\":true,\"time\":1,\"len\":true}", "\"len\" is not a number",
+		  WIRE_ERECVPARAMS },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct server_cfg cfg = server_cfg_of(0);
+		struct server *s;
+		int fd;
+
+		cfg.max_duration_ns = 5 * NS_PER_S;
+		cfg.max_bps = 1000000;
+		s = start_server(&cfg);
+		fd = ask(s, COOKIE, cases[i].text);
+		assert_int_equal(take_error(fd), cases[i].code);
+		close(fd);
+		server_close(s);
+		assert_contains(notes.said, cases[i].why);
+		assert_int_equal(notes.begun, 0);
+	}
+}
+
+/* A client with one stream that sends @bytes and then nothing, and never ends the test. */
+static unsigned int overstay(const struct server_cfg *cfg, const char *text, size_t bytes)
+{
+	struct server *s = start_server(cfg);
+	int fd = ask(s, COOKIE, text), data = join_as_rogue(s, fd);
+	unsigned int code;
+	char block[1000] = {};
+
+	for (size_t sent = 0; sent < bytes; sent += sizeof(block))
+		put(data, block, sizeof(block));
+	code = take_error(fd);
+	close(data);
+	close(fd);
+	server_close(s);
+	assert_false(notes.has_theirs);
+	assert_int_equal(notes.tests, 1);
+	return code;
+}
+
+static void who_overstays_is_dropped(void **state)
+{
+	struct server_cfg idle = server_cfg_of(0), late = server_cfg_of(100 * NS_PER_MS);
+	struct server_cfg fast = server_cfg_of(0);
+
+	idle.idle_ns = 200 * NS_PER_MS;
+	assert_int_equal(overstay(&idle, PARAMS, 0), WIRE_ENOMSG);
+	assert_contains(notes.said, "moved no byte for 0.2 s");
+	late.max_duration_ns = NS_PER_S;
+	assert_int_equal(overstay(&late, "{\"tcp\":true,\"time\":0}", 0), WIRE_EDURATION_EXPIRED);
+	assert_contains(notes.said, "did not end the test in time");
+	fast.max_bps = 1000000;
+	assert_int_equal(overstay(&fast, "{\"tcp\":true,\"time\":9}", 1000000), WIRE_ETOTALRATE);
+	assert_contains(notes.said, "at most 1000000 are allowed");
+}
+
+static void a_server_that_ends_says_so_to_all(void **state)
+{
+	struct server *s = new_server(0);
+	int fd[3], data;
+
+	fd[0] = connect_to(s);
+	put(fd[0], COOKIE, 37);
+	assert_int_equal(take(fd[0]), WIRE_PARAM_EXCHANGE);
+	fd[1] = ask(s, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", PARAMS);
+	assert_int_equal(take(fd[1]), WIRE_CREATE_STREAMS);
+	fd[2] = ask(s, "cccccccccccccccccccccccccccccccccccc", PARAMS);
+	assert_int_equal(take(fd[2]), WIRE_CREATE_STREAMS);
+	data = connect_to(s);
+	put(data, "cccccccccccccccccccccccccccccccccccc", 37);
+	assert_int_equal(take(fd[2]), WIRE_TEST_START);
+	assert_int_equal(take(fd[2]), WIRE_TEST_RUNNING);
+	server_close(s);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(take(fd[i]), WIRE_SERVER_TERMINATE);
+		close(fd[i]);
+	}
+	close(data);
+	assert_int_equal(notes.tests, 1);
+}
+
+static void streams_that_nobody_wants_are_refused(void **state)
+{
+	struct server *s = new_server(0);
+	int fd = ask(s, COOKIE, PARAMS), data = join_as_rogue(s, fd), more = connect_to(s);
+
+	put(more, COOKIE, 37);
+	assert_int_equal(take(more), WIRE_ACCESS_DENIED);
+	assert_int_equal(take(more), -100);
+	close(more);
+	/* the test has not noticed */
+	rogue_after_start(fd, ROGUE_NO_FAREWELL);
+	skip_json(fd);
+	assert_int_equal(take(fd), WIRE_DISPLAY_RESULTS);
+	put(fd, "\x10", 1);
+	assert_int_equal(take(fd), -100);
+	close(data);
+	close(fd);
+	server_close(s);
+	assert_true(notes.has_theirs);
+	assert_contains(notes.said, "no use for");
+}
+
+static void who_is_silent_in_numbers_loses_to_who_is_not(void **state)
+{
+	/* more than are read side by side; the server would wait for them for an hour */
+	struct server *s = new_server(3600 * NS_PER_S);
+	struct client_cfg cfg = client_of(s);
+	int silent[200];
+
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
+		silent[i] = connect_to(s);
+	client_close(run_client(&cfg, 1));
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++)
+		close(silent[i]);
+	server_close(s);
+	assert_int_equal(notes.tests, 1);
+	assert_contains(notes.said, "too many connections that send no cookie");
+}
+
+/* First datagrams of one address: two tests that want them at once take turns. */
+static void udp_streams_of_an_address_are_taken_test_by_test(void **state)
+{
+	static const char udp[] = "{\"udp\":true,\"time\":1,\"len\":100}";
+	static const char *const cookies[] = { "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
+					       "cccccccccccccccccccccccccccccccccccc" };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct server *s = new_server(0);
+	int fd[2], data[2];
+	char answer[8];
+
+	at.sin_port = htons(server_port(s));
+	for (int i = 0; i < 2; i++) {
+		data[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		assert_int_equal(connect(data[i], (struct sockaddr *)&at, sizeof(at)), 0);
+	}
+	fd[0] = ask(s, cookies[0], udp);
+	assert_int_equal(take(fd[0]), WIRE_CREATE_STREAMS);
+	fd[1] = ask(s, cookies[1], udp);
+	/* what is no hello is nobody's, a hello that comes twice is one */
+	put(data[0], "data of a test before", 21);
+	put(data[0], "9876", 4);
+	put(data[0], "9876", 4);
+	assert_int_equal(recv(data[0], answer, sizeof(answer), 0), 4);
+	assert_memory_equal(answer, "\x36\x37\x38\x39", 4);
+	assert_int_equal(take(fd[0]), WIRE_TEST_START);
+	/* only now is it the turn of the second */
+	assert_int_equal(take(fd[1]), WIRE_CREATE_STREAMS);
+	put(data[1], "any?", 4);
+	assert_int_equal(recv(data[1], answer, sizeof(answer), 0), 4);
+	assert_int_equal(take(fd[1]), WIRE_TEST_START);
+	for (int i = 0; i < 2; i++) {
+		close(data[i]);
+		close(fd[i]);
+	}
+	server_close(s);
+	assert_int_equal(notes.begun, 2);
+}
+
+static void a_lost_answer_is_given_again(void **state)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct server *s = new_server(0);
+	int fd = ask(s, COOKIE, "{\"udp\":true,\"time\":1,\"len\":100,\"parallel\":2}");
+	int data = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char answer[8];
+
+	at.sin_port = htons(server_port(s));
+	assert_int_equal(connect(data, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(take(fd), WIRE_CREATE_STREAMS);
+	for (int i = 0; i < 3; i++) {
+		put(data, "9876", 4);
+		assert_int_equal(recv(data, answer, sizeof(answer), 0), 4);
+	}
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	assert_int_equal(take(fd), -100);
+	close(data);
+	close(fd);
+	server_close(s);
+	assert_contains(notes.said, "gave up");
+}
+
+static void a_round_trip_test_is_answered_before_streams(void **state)
+{
+	struct server *s = new_server(0);
+	struct wire_extended x = {};
+	struct err e = {};
+	char text[256] = "";
+	uint32_t be = 0;
+	int fd = ask(s, COOKIE,
+		     "{\"tcp\":true,\"time\":1,\"irqlab\":{\"mode\":\"crr\",\"request_bytes\":1,"
+		     "\"response_bytes\":1}}");
+
+	assert_int_equal(take(fd), WIRE_EXTENDED);
+	assert_int_equal(recv(fd, &be, sizeof(be), MSG_WAITALL), sizeof(be));
+	assert_true(ntohl(be) < sizeof(text));
+	assert_int_equal(recv(fd, text, ntohl(be), MSG_WAITALL), ntohl(be));
+	assert_int_equal(wire_extended_decode(text, ntohl(be), &x, &e), 0);
+	assert_int_not_equal(x.port, 0);
+	assert_int_not_equal(x.port, server_port(s));
+	assert_int_equal(take(fd), WIRE_CREATE_STREAMS);
+	assert_int_equal(take(fd), WIRE_TEST_START);
+	close(fd);
+	server_close(s);
+}
+
+static void a_socket_may_be_handed_over(void **state)
+{
+	struct server_cfg cfg = server_cfg_of(0);
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct client_cfg client;
+	struct server *s = NULL;
+	struct err e = {};
+
+	cfg.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(cfg.listen_fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(cfg.listen_fd, 10), 0);
+	s = start_server(&cfg);
+	client = client_of(s);
+	client_close(run_client(&client, 1));
+	server_close(s);
+	cfg.listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(server_open(&s, &cfg, &e), -EINVAL);
+	assert_contains(e.msg, "no listening socket");
+}
+
+static void clients_of_ipv4_have_their_own_names(void **state)
+{
+	struct server_cfg cfg = server_cfg_of(0);
+	struct client_cfg client;
+	struct server *s;
+
+	cfg.bind = NULL;
+	cfg.max_duration_ns = NS_PER_S;
+	s = start_server(&cfg);
+	client = client_of(s);
+	client.params.time_s = 2;
+	{
+		struct client *c = NULL;
+		struct err e = {};
+
+		assert_int_equal(client_open(&c, &client, &e), 0);
+		assert_int_equal(client_start(c, &e), -EREMOTEIO);
+		client_close(c);
+	}
+	server_close(s);
+	assert_int_equal(strncmp(notes.said, "127.0.0.1:", 10), 0);
+}
+
+/* The session may have been ending; descriptors are free again once it has. */
+static void without_descriptors_clients_wait_and_are_served(void **state)
+{
+	struct server *s = new_server(0);
+	struct client_cfg cfg = client_of(s);
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_port = htons(server_port(s)),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct rlimit old, few;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	few = old;
+	few.rlim_cur = (rlim_t)fd + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	put(fd, COOKIE, 37);
+	pause_ms(300);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(take(fd), WIRE_PARAM_EXCHANGE);
+	close(fd);
+	client_close(run_client(&cfg, 1));
+	server_close(s);
+	assert_contains(notes.said, "no more file descriptors");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +632,18 @@ int main(void)
 		cmocka_unit_test(a_second_client_is_told_that_the_server_is_busy),
 		cmocka_unit_test(a_server_without_threads_for_the_streams_says_so),
 		cmocka_unit_test(a_stream_that_the_client_closes_early_fails_the_test),
+		cmocka_unit_test(error_numbers_are_those_of_stock_clients),
+		cmocka_unit_test(what_the_owner_does_not_allow_is_refused),
+		cmocka_unit_test(who_overstays_is_dropped),
+		cmocka_unit_test(a_server_that_ends_says_so_to_all),
+		cmocka_unit_test(streams_that_nobody_wants_are_refused),
+		cmocka_unit_test(who_is_silent_in_numbers_loses_to_who_is_not),
+		cmocka_unit_test(udp_streams_of_an_address_are_taken_test_by_test),
+		cmocka_unit_test(a_lost_answer_is_given_again),
+		cmocka_unit_test(a_round_trip_test_is_answered_before_streams),
+		cmocka_unit_test(a_socket_may_be_handed_over),
+		cmocka_unit_test(clients_of_ipv4_have_their_own_names),
+		cmocka_unit_test(without_descriptors_clients_wait_and_are_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
