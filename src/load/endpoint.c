@@ -193,7 +193,8 @@ int endpoint_bind(int fd, int family, const char *address, uint16_t port, struct
 {
 	const char *netdev = address ? strchr(address, '%') : NULL;
 	struct endpoint at = {};
-	int one = 1, r = 0;
+	int type = 0, one = 1, r = 0;
+	socklen_t len = sizeof(type);
 
 	if (netdev)
 		r = bind_netdev(fd, netdev + 1, e);
@@ -205,7 +206,9 @@ int endpoint_bind(int fd, int family, const char *address, uint16_t port, struct
 		at.at.any.sa_family = (sa_family_t)family;
 		at.len = family == AF_INET6 ? sizeof(at.at.v6) : sizeof(at.at.v4);
 	}
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	/* with UDP it would let two sockets have one port, of which one hears nothing */
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	endpoint_set_port(&at, port);
 	if (bind(fd, &at.at.any, at.len) < 0)
 		return err_sys(e, "local address %s, port %u", address ? address : "any", port);

@@ -201,11 +201,17 @@ static int move_ports(struct load *l, struct err *e)
 	return client_open(&l->client, &l->client_cfg, e);
 }
 
+/* -EADDRNOTAVAIL: the port is free, but its connection to this server exists. */
+static bool is_taken(const struct load *l, int r)
+{
+	return l->client_cfg.local_port && (r == -EADDRINUSE || r == -EADDRNOTAVAIL);
+}
+
 int traffic_start(struct load *l, struct err *e)
 {
 	int r = client_start(l->client, e);
 
-	for (int i = 0; r == -EADDRINUSE && l->client_cfg.local_port && i < PORT_BLOCKS; i++) {
+	for (int i = 0; is_taken(l, r) && i < PORT_BLOCKS; i++) {
 		r = move_ports(l, e);
 		if (r >= 0)
 			r = client_start(l->client, e);

@@ -395,7 +395,7 @@ static int set_refused(const struct row *row, const char *text, struct traffic_a
 
 static const struct row rows[] = {
 	{ "server", 's', BOTH, NULL, set_flag, AT(server), .help = "be the server" },
-	{ "client", 'c', BOTH, "HOST", set_text, AT(host), .help = "be the client of HOST" },
+	{ "client", 'c', BOTH, "HOST[%DEV]", set_text, AT(host), .help = "be the client of HOST" },
 	{ "port", 'p', BOTH, "N", set_count, AT(port), 1, 65535, "port of the server (5201)" },
 	{ "bind", 'B', BOTH, "ADDR[%DEV]", set_text, AT(bind),
 	  .help = "local address; the server listens there only" },
@@ -748,11 +748,36 @@ static int check_client(const struct traffic_args *a, struct err *e)
 	return check_round_trips(a, e);
 }
 
+/* "192.0.2.1%eth0" names the device to leave by; "fe80::1%eth0" is an address as it stands. */
+static void split_host(struct traffic_args *a)
+{
+	const char *percent = strchr(a->host, '%');
+
+	if (!percent || strchr(a->host, ':'))
+		return;
+	snprintf(a->host_text, sizeof(a->host_text), "%.*s", (int)(percent - a->host), a->host);
+	a->host = a->host_text;
+	if (!a->bind_dev)
+		a->bind_dev = percent + 1;
+}
+
+/* Where connections leave from, in one text. */
+static void join_bind(struct traffic_args *a)
+{
+	if (!a->bind_dev)
+		return;
+	snprintf(a->bind_text, sizeof(a->bind_text), "%s%%%s", a->bind ? a->bind : "", a->bind_dev);
+	a->bind = a->bind_text;
+}
+
 /* What is left open, by what is asked for. */
 static void fill_in(struct traffic_args *a)
 {
 	struct wire_params *p = &a->params;
 
+	if (a->host)
+		split_host(a);
+	join_bind(a);
 	if (p->streams == 0)
 		p->streams = 1;
 	if (a->title)

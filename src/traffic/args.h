@@ -27,7 +27,7 @@ struct traffic_args {
 	bool server, help, version;
 	const char *host; /* texts are borrowed from the command line */
 	uint64_t port;
-	const char *bind, *bind_dev;
+	const char *bind, *bind_dev; /* the latter is the end of @bind when all is parsed */
 	bool v4, v6;
 	/* the test */
 	struct wire_params params;
@@ -47,6 +47,7 @@ struct traffic_args {
 	/* the server */
 	bool one_off;
 	uint64_t max_clients, max_duration_s, max_bps, idle_s;
+	char host_text[256], bind_text[128]; /* where @host and @bind were put together */
 };
 
 /* Defaults, what @argv says, and whether that goes together; -EINVAL with the reason. */

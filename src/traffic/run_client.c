@@ -2,6 +2,7 @@
 #include <json-c/json.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -13,11 +14,17 @@
 static void say_connecting(struct out *o, const struct traffic_args *a)
 {
 	struct utsname u = {};
+	time_t now = time(NULL);
+	char when[64] = "";
+	struct tm tm;
 
 	if (a->verbose && uname(&u) == 0) {
 		out_line(o, "irqlab %s", IRQLAB_VERSION);
 		out_line(o, "%s %s %s %s %s", u.sysname, u.nodename, u.release, u.version,
 			 u.machine);
+		if (gmtime_r(&now, &tm))
+			strftime(when, sizeof(when), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+		out_line(o, "Time: %s", when);
 	}
 	out_line(o, "Connecting to host %s, port %llu", a->host, (unsigned long long)a->port);
 	if (a->params.reverse)

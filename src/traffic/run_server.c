@@ -75,7 +75,7 @@ static struct view *view_of(const struct show *s, const struct server_test *t)
 
 	if (!sv)
 		return NULL;
-	sv->out.session[0] = '\0';
+	/* and goes on so until its end */
 	if (s->running > 1)
 		snprintf(sv->out.session, sizeof(sv->out.session), "#%u ", t->nr);
 	return sv->view;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /* The tables, as iperf 3.12 prints them to the blank; what is of round trips is ours. */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,8 +26,8 @@ static void show_connection(struct view *v, int fd)
 {
 	struct address local, remote;
 
-	if (fd < 0)
-		return; /* crr: a new one each time */
+	if (fd < 0 || v->params->mode == WIRE_CRR)
+		return; /* a new one each time */
 	address_local(fd, &local);
 	address_remote(fd, &remote);
 	out_line(v->out, "[%3d] local %s port %u connected to %s port %u", fd, local.host,
@@ -49,8 +51,25 @@ static void say_start(struct view *v)
 		 p->udp ? "UDP" : "TCP", p->streams, p->length_bytes, p->omit_s, end, p->tos);
 }
 
+static void say_parameters(struct view *v)
+{
+	const struct wire_params *p = v->params;
+	int mss = 0;
+	socklen_t len = sizeof(mss);
+
+	out_line(v->out, "      Cookie: %s", v->cookie ? v->cookie : "");
+	if (!p->udp && p->mss_bytes)
+		out_line(v->out, "      TCP MSS: %u", p->mss_bytes);
+	else if (!p->udp && getsockopt(v->side[0].fd[0], IPPROTO_TCP, TCP_MAXSEG, &mss, &len) == 0)
+		out_line(v->out, "      TCP MSS: %d (default)", mss);
+	if (p->rate_bps)
+		out_line(v->out, "      Target Bitrate: %llu", (unsigned long long)p->rate_bps);
+}
+
 void text_began(struct view *v)
 {
+	if (v->args->verbose && v->who == 'C')
+		say_parameters(v);
 	for (unsigned int k = 0; k < v->nr_sides; k++)
 		for (unsigned int i = 0; i < v->side[k].nr; i++)
 			show_connection(v, v->side[k].fd[i]);
@@ -159,15 +178,28 @@ static void quantiles(const struct hist *h, char ret[80])
 	snprintf(ret + used, 80 - used, "%9.1f", (double)h->max / 1e3);
 }
 
-static void rr_row(struct view *v, const char *id, const struct view_row *r, const struct hist *h)
+/* What stands in the brackets of round trips: rows are of all streams together. */
+static const char *rr_id(const struct view *v, char ret[12])
+{
+	const struct view_side *s = &v->side[0];
+
+	if (s->nr > 1)
+		return "SUM";
+	if (v->params->mode == WIRE_CRR)
+		return "crr";
+	snprintf(ret, 12, "%3d", s->fd[0]);
+	return ret;
+}
+
+static void rr_row(struct view *v, const struct view_row *r, const struct hist *h)
 {
 	double s = r->end_s - r->start_s;
-	char q[80];
+	char q[80], id[12];
 
 	quantiles(h, q);
-	out_line(v->out, "[%3s] %6.2f-%-6.2f sec  %11llu  %8.0f/sec %s  %s", id, r->start_s,
-		 r->end_s, (unsigned long long)r->packets, s > 0 ? (double)r->packets / s : 0, q,
-		 r->omitted ? "(omitted)" : "");
+	out_line(v->out, "[%3s] %6.2f-%-6.2f sec  %11llu  %8.0f/sec %s  %s", rr_id(v, id),
+		 r->start_s, r->end_s, (unsigned long long)r->packets,
+		 s > 0 ? (double)r->packets / s : 0, q, r->omitted ? "(omitted)" : "");
 }
 
 void text_interval(struct view *v, unsigned int side, const struct view_row *rows,
@@ -177,10 +209,7 @@ void text_interval(struct view *v, unsigned int side, const struct view_row *row
 
 	/* the distribution is of all streams together: rows of single ones would claim more */
 	if (s->interval) {
-		char id[12];
-
-		snprintf(id, sizeof(id), "%3d", s->fd[0]);
-		rr_row(v, s->nr > 1 ? "SUM" : id, sum, s->interval);
+		rr_row(v, sum, s->interval);
 		return;
 	}
 	for (unsigned int i = 0; i < s->nr; i++) {
@@ -256,7 +285,7 @@ static void rr_total(struct view *v, const struct view_end *end)
 	const struct view_side *s = &v->side[0];
 	const struct hist *h = s->whole;
 	struct view_row sum = {};
-	char q[80];
+	char q[80], id[12];
 	double seconds;
 	int64_t lost;
 
@@ -267,7 +296,7 @@ static void rr_total(struct view *v, const struct view_end *end)
 			 "p99.9       max       min      mean  (us)");
 	quantiles(h, q);
 	out_line(v->out, "[%3s] %6.2f-%-6.2f sec  %11llu  %8.0f/sec %s %9.1f %9.1f  %s",
-		 s->nr > 1 ? "SUM" : "rr", sum.start_s, sum.end_s, (unsigned long long)h->total,
+		 rr_id(v, id), sum.start_s, sum.end_s, (unsigned long long)h->total,
 		 seconds > 0 ? (double)h->total / seconds : 0, q,
 		 h->total ? (double)h->min / 1e3 : 0,
 		 h->total ? h->sum / (double)h->total / 1e3 : 0,

@@ -152,6 +152,9 @@ static void take_row(struct view *v, struct view_side *s, unsigned int i, bool t
 		now = s->flow->omit[i];
 	else
 		flow_read_stream(s->flow, i, &now);
+	/* a row after the end is of the time that there was */
+	if (s->flow->end_ns > last->t_ns && now.t_ns > s->flow->end_ns)
+		now.t_ns = s->flow->end_ns;
 	*ret = (struct view_row){ .start_s = (double)(last->t_ns - zero) / 1e9,
 				  .end_s = (double)(now.t_ns - zero) / 1e9,
 				  .t_ns = now.t_ns,

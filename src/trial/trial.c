@@ -2,6 +2,7 @@
 #include "trial/trial.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,14 +253,41 @@ static int check_health(struct run *r, struct err *e)
 	return rc;
 }
 
+/* A metric of the trial, "throughput", is of all its loads together; passes on all others. */
+struct summing_sink {
+	struct sample_sink sink;
+	struct sample_sink *next;
+	char metric[32], unit[16];
+	unsigned int loads;
+	double sum;
+};
+
+static int sum_globals(struct sample_sink *sink, const struct record *rec, struct err *e)
+{
+	struct summing_sink *s = (struct summing_sink *)sink;
+
+	if (rec->kind != RECORD_SCALAR || strchr(rec->metric, '.') || *rec->labels ||
+	    (s->loads && (strcmp(rec->metric, s->metric) != 0 || strcmp(rec->unit, s->unit) != 0)))
+		return s->next->emit(s->next, rec, e);
+	snprintf(s->metric, sizeof(s->metric), "%s", rec->metric);
+	snprintf(s->unit, sizeof(s->unit), "%s", rec->unit);
+	s->sum += rec->value;
+	s->loads++;
+	return 0;
+}
+
 static int drain_parts(struct run *r, struct err *e)
 {
+	struct summing_sink sums = { .sink = { .emit = sum_globals }, .next = &r->sink.sink };
+
 	for (size_t i = 0; i < r->nr_probes; i++)
 		if (r->probes[i].probe_ops->drain(r->probes[i].probe, &r->sink.sink, e) < 0)
 			return err_wrap(e, "probe %s", r->probes[i].name);
 	for (size_t i = 0; i < r->nr_loads; i++)
-		if (r->loads[i].load_ops->drain(r->loads[i].load, &r->sink.sink, e) < 0)
+		if (r->loads[i].load_ops->drain(r->loads[i].load, &sums.sink, e) < 0)
 			return err_wrap(e, "load %s", r->loads[i].name);
+	if (sums.loads)
+		return sample_scalar(&r->sink.sink, sums.metric, sums.unit, "", sums.sum, e);
 	return 0;
 }
 

@@ -410,6 +410,16 @@ def test_round_trips(options, floor):
     return doc
 
 
+def test_stock_server_has_no_round_trips():
+    p, port, log = serve("stock")
+    try:
+        c = subprocess.run(OURS + ["-c", "127.0.0.1", "-p", str(port), "-t", "1", "--rr"], capture_output=True, text=True)
+        assert c.returncode == 1 and "irqlab" in c.stderr.split(":", 1)[1], (c.returncode, c.stderr)
+    finally:
+        p.kill()
+        p.wait()
+
+
 def test_beside(kind, options):
     p, port, log = serve("ours", ())
     p.terminate()
@@ -505,6 +515,7 @@ def plan():
     add("round trips over TCP", False, test_round_trips, ["--rr"], 100)
     add("round trips over UDP at a rate", False, test_round_trips, ["--rr=200", "-u"], 50)
     add("round trips at random times", False, test_round_trips, ["--rr=200", "--arrivals", "poisson", "--seed", "7"], 50)
+    add("round trips need our server, and that is said", True, test_stock_server_has_no_round_trips)
     add("connect, request, response, close", False, test_round_trips, ["--crr=100"], 20)
     for kind, options in ("tcp", ["-b", "100M"]), ("udp", ["-b", "10M", "-R"]), ("flood", ["-b", "1M"]):
         add("round trips beside " + kind, False, test_beside, kind, options)

@@ -311,6 +311,14 @@ static void local_ports_are_fixed_and_move_when_taken(void **state)
 			"from 23456 were taken, those from 23457 were used");
 	record_list_release(&k.list);
 	close(fd);
+	k = (struct keep){};
+	/* a UDP socket that somebody has bound is no less taken */
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	run_with(&load_udp, s, options, &k);
+	assert_non_null(find(&k, RECORD_EVENT, "udp.local-port"));
+	record_list_release(&k.list);
+	close(fd);
 	server_close(s);
 }
 

@@ -112,6 +112,20 @@ static void the_tos_byte_has_three_notations_and_names(void **state)
 	REFUSED("--dscp \"64\"", "-c", "h", "--dscp", "64");
 }
 
+static void devices_may_stand_in_three_places(void **state)
+{
+	struct traffic_args a;
+
+	PARSE(&a, "-c", "192.0.2.1%eth0");
+	assert_string_equal(a.host, "192.0.2.1");
+	assert_string_equal(a.bind, "%eth0");
+	PARSE(&a, "-c", "fe80::1%eth0", "-B", "fe80::2", "--bind-dev", "eth1");
+	assert_string_equal(a.host, "fe80::1%eth0");
+	assert_string_equal(a.bind, "fe80::2%eth1");
+	PARSE(&a, "-c", "h", "-B", "192.0.2.7");
+	assert_string_equal(a.bind, "192.0.2.7");
+}
+
 static void round_trips_and_floods(void **state)
 {
 	struct traffic_args a;
@@ -342,6 +356,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_iperf3s),
 		cmocka_unit_test(names_of_every_version_are_taken),
 		cmocka_unit_test(the_tos_byte_has_three_notations_and_names),
+		cmocka_unit_test(devices_may_stand_in_three_places),
 		cmocka_unit_test(round_trips_and_floods),
 		cmocka_unit_test(who_may_have_what),
 		cmocka_unit_test(every_row_is_in_the_help),

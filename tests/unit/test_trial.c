@@ -310,6 +310,29 @@ static struct bench *open_bench(void)
 	return b;
 }
 
+static void a_metric_of_the_trial_is_of_all_its_loads(void **state)
+{
+	_cleanup_(trial_spec_release) struct trial_spec spec = spec_of();
+	struct surroundings s = surroundings(0);
+	struct trial_result result = {};
+	struct bench *b = open_bench();
+	struct err e = {};
+	unsigned int found = 0;
+
+	reset_machine();
+	add(&spec.loads, NULL, NULL);
+	assert_int_equal(trial_run(b, &spec, &s.host, &s.sink, &result, &e), 0);
+	for (size_t i = 0; i < s.records.nr; i++) {
+		if (strcmp(s.records.v[i]->metric, "throughput") != 0)
+			continue;
+		found++;
+		assert_true(s.records.v[i]->value == 2e9);
+	}
+	assert_int_equal(found, 1);
+	record_list_release(&s.records);
+	assert_int_equal(bench_close(b, &e), 0);
+}
+
 static void a_good_trial_measures_and_gives_back(void **state)
 {
 	_cleanup_(trial_spec_release) struct trial_spec spec = spec_of();
@@ -486,6 +509,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_trial_measures_and_gives_back),
+		cmocka_unit_test(a_metric_of_the_trial_is_of_all_its_loads),
 		cmocka_unit_test(a_still_witness_vetoes),
 		cmocka_unit_test(every_failure_gives_the_machine_back),
 		cmocka_unit_test(ending_at_any_wait_gives_the_machine_back),
