@@ -323,7 +323,7 @@ static int agree(struct client *c, struct err *e)
 	struct wire_params p = c->cfg.params;
 	int r;
 
-	snprintf(p.version, sizeof(p.version), "irqlab %s", IRQLAB_VERSION);
+	snprintf(p.version, sizeof(p.version), WIRE_IRQLAB "%s", IRQLAB_VERSION);
 	r = wire_params_encode(&p, &text, e);
 	if (r >= 0)
 		r = channel_write_json(&c->ch, &text, e);
@@ -370,6 +370,7 @@ static int init_side(struct client *c, enum client_side side, struct err *e)
 					    .length_bytes = p->length_bytes,
 					    .request_bytes = p->request_bytes,
 					    .response_bytes = p->response_bytes,
+					    .has_end = true, /* all servers close at TEST_END */
 					    .counters_64bit = p->udp_counters_64bit,
 					    .repeating_payload = p->repeating_payload,
 					    .zerocopy = p->zerocopy,

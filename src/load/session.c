@@ -167,6 +167,9 @@ static int init_flow(struct session *s, struct flow *f, unsigned int first, stru
 					    .length_bytes = p->length_bytes,
 					    .request_bytes = p->request_bytes,
 					    .response_bytes = p->response_bytes,
+					    /* stock clients keep them open until the results */
+					    .has_end = strncmp(p->version, WIRE_IRQLAB,
+							       strlen(WIRE_IRQLAB)) == 0,
 					    .counters_64bit = p->udp_counters_64bit,
 					    .repeating_payload = p->repeating_payload,
 					    .zerocopy = p->zerocopy,

@@ -40,6 +40,7 @@ struct stream_cfg {
 	unsigned int burst;
 	size_t length_bytes;
 	unsigned int request_bytes, response_bytes;
+	bool has_end; /* TCP, receiver: the peer ends its streams, so silence is no end */
 	bool counters_64bit, repeating_payload, zerocopy, skip_rx_copy, gsro;
 	/* crr, client: where to connect, and from where; local_len 0: any address */
 	struct sockaddr_storage peer, local;

@@ -147,7 +147,7 @@ void stream_receive_tcp(struct stream *s)
 			stream_break(s, ECONNRESET);
 			return;
 		} else if (errno == EAGAIN) {
-			idle += !stream_runs(s);
+			idle += !stream_runs(s) && !s->cfg->has_end;
 		} else if (errno != EINTR) {
 			stream_break(s, errno);
 			return;

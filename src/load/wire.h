@@ -55,6 +55,7 @@ enum wire_errno {
 	WIRE_ESTREAMREAD = 206,
 };
 
+#define WIRE_IRQLAB "irqlab " /* how the version of our own clients begins */
 #define WIRE_COOKIE_SIZE 37 /* 36 printable characters and NUL */
 #define WIRE_PARAMS_MAX 8192
 #define WIRE_RESULTS_MAX (1U << 20)

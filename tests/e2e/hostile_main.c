@@ -439,16 +439,17 @@ static struct usage usage_of(pid_t pid)
 	return u;
 }
 
-/* The last sessions end by themselves; a bound against hanging. */
-static struct usage settle(pid_t pid, struct usage before)
+/* Once nothing has changed for longer than any session may take. */
+static struct usage settle(pid_t pid)
 {
-	struct usage u = usage_of(pid);
+	struct usage u = usage_of(pid), next;
 
-	for (int i = 0; i < PATIENCE_MS / 50; i++) {
-		if (u.fds <= before.fds && u.threads <= before.threads)
-			break;
-		usleep(50000);
-		u = usage_of(pid);
+	for (int calm = 0, i = 0; calm < 30 && i < PATIENCE_MS / 100; i++, calm++) {
+		usleep(100000);
+		next = usage_of(pid);
+		if (next.fds != u.fds || next.threads != u.threads)
+			calm = 0;
+		u = next;
 	}
 	return u;
 }
@@ -499,15 +500,14 @@ static void check(pid_t pid, uint16_t port)
 
 	server_at.sin_port = htons(port);
 	server_at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	/* what is allocated once and kept (arenas, a UDP door) is there after some */
-	first = usage_of(pid);
-	run_rogues(nr / 2);
-	first.fds += 1; /* the door */
-	first.rss_kb = settle(pid, first).rss_kb;
+	/* what is made once and kept (arenas, a UDP door, a sanitizer's thread) is there after some
+	 */
+	run_rogues(nr / 3);
+	first = settle(pid);
 	run_rogues(nr);
 	try_iperf3(1, port, NULL);
 	try_iperf3(2, port, "-u");
-	last = settle(pid, first);
+	last = settle(pid);
 	printf("# descriptors %u to %u, threads %u to %u, memory %ld to %ld kB\n", first.fds,
 	       last.fds, first.threads, last.threads, first.rss_kb, last.rss_kb);
 	result(3, atomic_load(&hanging) == 0, "no client waits for ever");
