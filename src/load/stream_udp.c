@@ -180,30 +180,23 @@ static void count_sent(struct stream *s, struct tx *tx, unsigned int from, unsig
  */
 static int send_failed(struct stream *s, struct tx *tx)
 {
-	switch (errno) {
-	case ENOBUFS:
-	case ENOMEM: {
-		uint64_t now = clock_mono_ns();
+	const int error = errno;
+	uint64_t now;
 
+	if (error == EAGAIN || error == EINTR)
+		return 0;
+	if (error == ENOBUFS || error == ENOMEM) {
+		now = clock_mono_ns();
 		stream_sleep(now, now + FULL_NS);
 		return 0;
 	}
-	case EAGAIN:
-	case EINTR:
-		return 0;
-	case EINVAL:
-	case EIO:
-	case EMSGSIZE:
-	case EOPNOTSUPP:
-		if (tx->train > 1) {
-			set_train(s, tx, 1);
-			return 1;
-		}
-		/* fall through */
-	default:
-		stream_break(s, errno);
-		return -1;
+	if (tx->train > 1 &&
+	    (error == EINVAL || error == EIO || error == EMSGSIZE || error == EOPNOTSUPP)) {
+		set_train(s, tx, 1);
+		return 1;
 	}
+	stream_break(s, error);
+	return -1;
 }
 
 /* The next @nr datagrams, @bytes in all; what is not sent by the end of the phase is given back. */

@@ -20,8 +20,18 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("BUILD", os.path.join(HERE, "../../build"))
 IRQLAB = os.environ.get("IRQLAB", os.path.join(BUILD, "irqlab"))
-PORT = 5480
+FIRST_PORT = 5480
+PORTS = 4000
 TIMEOUT_S = 60
+
+
+def new_port():
+    """Two free ports: nothing of the run before may still be in TIME_WAIT there."""
+    new_port.nr = (new_port.nr + 2) % PORTS
+    return str(FIRST_PORT + new_port.nr)
+
+
+new_port.nr = 0
 
 
 class Failed(Exception):
@@ -141,8 +151,9 @@ def from_json(run, what):
 
 
 def irqlab(path, settings, what, args):
-    run = Run(path, [IRQLAB, "traffic", "-s", "-1", "-p", str(PORT)],
-              [IRQLAB, "traffic", "-c", path.host, "-p", str(PORT), "-t", str(settings.time), "-J", *args],
+    port = new_port()
+    run = Run(path, [IRQLAB, "traffic", "-s", "-1", "-p", port],
+              [IRQLAB, "traffic", "-c", path.host, "-p", port, "-t", str(settings.time), "-J", *args],
               settings)
     value = from_json(run, what)
     if what == "delivered":
@@ -154,14 +165,16 @@ def irqlab(path, settings, what, args):
 
 
 def iperf3(path, settings, what, args):
-    run = Run(path, ["iperf3", "-s", "-1", "-p", str(PORT)],
-              ["iperf3", "-c", path.host, "-p", str(PORT), "-t", str(settings.time), "-J", *args], settings)
+    port = new_port()
+    run = Run(path, ["iperf3", "-s", "-1", "-p", port],
+              ["iperf3", "-c", path.host, "-p", port, "-t", str(settings.time), "-J", *args], settings)
     return from_json(run, what)
 
 
 def iperf(path, settings, what, args):
-    run = Run(path, ["iperf", "-s", "-p", str(PORT)],
-              ["iperf", "-c", path.host, "-p", str(PORT), "-t", str(settings.time), "-y", "C", *args], settings)
+    port = new_port()
+    run = Run(path, ["iperf", "-s", "-p", port],
+              ["iperf", "-c", path.host, "-p", port, "-t", str(settings.time), "-y", "C", *args], settings)
     rows = [line.split(",") for line in run.text.split("\n") if line.count(",") >= 8]
     if not rows:
         raise Failed("iperf: " + run.text.strip()[-300:])
@@ -169,7 +182,8 @@ def iperf(path, settings, what, args):
 
 
 def nuttcp(path, settings, what, args):
-    ports = ["-P", str(PORT), "-p", str(PORT + 1)]
+    port = new_port()
+    ports = ["-P", port, "-p", str(int(port) + 1)]
     run = Run(path, ["nuttcp", "-1", *ports],
               ["nuttcp", *ports, f"-T{settings.time}", "-fparse", *args, path.host], settings)
     words = dict(w.split("=", 1) for w in run.text.split() if "=" in w)
@@ -179,9 +193,10 @@ def nuttcp(path, settings, what, args):
 
 
 def sockperf(path, settings, what, args):
+    port = new_port()
     tcp = [a for a in args if a == "--tcp"]
-    run = Run(path, ["sockperf", "server", "-i", path.host, "-p", str(PORT), *tcp],
-              ["sockperf", "ping-pong", "-i", path.host, "-p", str(PORT), "-t", str(settings.time),
+    run = Run(path, ["sockperf", "server", "-i", path.host, "-p", port, *tcp],
+              ["sockperf", "ping-pong", "-i", path.host, "-p", port, "-t", str(settings.time),
                "--full-rtt", *args], settings, start_s=1)
     mark = {"p50_ns": "percentile 50.000", "p99_ns": "percentile 99.000"}[what]
     for line in run.text.split("\n"):
@@ -302,9 +317,10 @@ def judge(line, path, values, bounds):
 def pace(path, settings):
     """Ours alone: what -b promises."""
     for rate in RATES:
+        port = new_port()
         want = float(rate[:-1]) * {"M": 1e6, "G": 1e9}[rate[-1]]
-        run = Run(path, [IRQLAB, "traffic", "-s", "-1", "-p", str(PORT)],
-                  [IRQLAB, "traffic", "-c", path.host, "-p", str(PORT), "-t", "10", "-J", "-b", rate], settings)
+        run = Run(path, [IRQLAB, "traffic", "-s", "-1", "-p", port],
+                  [IRQLAB, "traffic", "-c", path.host, "-p", port, "-t", "10", "-J", "-b", rate], settings)
         doc = json.loads(run.text)
         whole = doc["end"]["sum_sent"]["bits_per_second"] / want - 1
         worst = max((i["sum"]["bits_per_second"] / want - 1 for i in doc["intervals"]), key=abs)
