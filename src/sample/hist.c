@@ -67,6 +67,18 @@ void hist_merge(struct hist *to, const struct hist *from)
 		to->count[i] += from->count[i];
 }
 
+void hist_snapshot(const struct hist *from, struct hist *ret)
+{
+	ret->total = 0;
+	for (unsigned int i = 0; i < HIST_BUCKETS; i++) {
+		ret->count[i] = __atomic_load_n(&from->count[i], __ATOMIC_RELAXED);
+		ret->total += ret->count[i];
+	}
+	ret->min = __atomic_load_n(&from->min, __ATOMIC_RELAXED);
+	ret->max = __atomic_load_n(&from->max, __ATOMIC_RELAXED);
+	__atomic_load(&from->sum, &ret->sum, __ATOMIC_RELAXED);
+}
+
 int hist_quantile(const struct hist *h, double q, uint64_t *ret_ns)
 {
 	uint64_t rank, seen = 0;

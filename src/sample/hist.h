@@ -52,6 +52,31 @@ static inline void hist_add(struct hist *h, uint64_t v)
 	h->sum += (double)v;
 }
 
+/*
+ * The same while another thread may take a hist_snapshot(): one thread adds, any number look.
+ * Costs the same instructions.
+ */
+static inline void hist_add_shared(struct hist *h, uint64_t v)
+{
+	uint64_t *count = &h->count[hist_index(v)];
+	double sum = h->sum + (double)v;
+
+	__atomic_store_n(count, *count + 1, __ATOMIC_RELAXED);
+	if (v < h->min || h->total == 0)
+		__atomic_store_n(&h->min, v, __ATOMIC_RELAXED);
+	if (v > h->max)
+		__atomic_store_n(&h->max, v, __ATOMIC_RELAXED);
+	__atomic_store_n(&h->total, h->total + 1, __ATOMIC_RELAXED);
+	__atomic_store(&h->sum, &sum, __ATOMIC_RELAXED);
+}
+
+/*
+ * Copy @from, to which a thread adds meanwhile with hist_add_shared().  Each sample is in the copy
+ * or not yet; @total is the sum of the counts; min, max and sum may know a few samples more or
+ * less.
+ */
+void hist_snapshot(const struct hist *from, struct hist *ret);
+
 /* Add @n samples of the same value; for decoding and merging, not for the measuring loop. */
 void hist_add_many(struct hist *h, uint64_t v, uint64_t n);
 /* Heap object, zero-filled. */

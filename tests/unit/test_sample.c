@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "test.h"
 
+#include <pthread.h>
+
 #include "base/rng.h"
 #include "sample/codec.h"
 #include "sample/hist.h"
@@ -163,6 +165,38 @@ static void random_bytes_never_crash_the_decoder(void **state)
 	}
 }
 
+static void *add_many(void *arg)
+{
+	for (uint64_t i = 0; i < 200000; i++)
+		hist_add_shared(arg, i % 1000 ? 10 + i % 300 : 500000);
+	return NULL;
+}
+
+/* While one thread adds, copies never go back, and the last one is what hist_add() makes. */
+static void a_snapshot_of_a_growing_histogram_is_whole(void **state)
+{
+	_cleanup_(hist_freep) struct hist *h = hist_new(), *copy = hist_new(), *want = hist_new();
+	uint64_t last = 0;
+	pthread_t t;
+
+	assert_int_equal(pthread_create(&t, NULL, add_many, h), 0);
+	while (last < 200000) {
+		uint64_t sum = 0;
+
+		hist_snapshot(h, copy);
+		for (unsigned int i = 0; i < HIST_BUCKETS; i++)
+			sum += copy->count[i];
+		assert_int_equal(copy->total, sum);
+		assert_true(copy->total >= last);
+		last = copy->total;
+	}
+	pthread_join(t, NULL);
+	hist_snapshot(h, copy);
+	for (uint64_t i = 0; i < 200000; i++)
+		hist_add(want, i % 1000 ? 10 + i % 300 : 500000);
+	assert_memory_equal(copy, want, sizeof(*want));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +208,7 @@ int main(void)
 		cmocka_unit_test(series_survives_its_blob),
 		cmocka_unit_test(records_survive_the_wire_and_no_damage_is_read),
 		cmocka_unit_test(random_bytes_never_crash_the_decoder),
+		cmocka_unit_test(a_snapshot_of_a_growing_histogram_is_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
