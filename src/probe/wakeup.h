@@ -3,20 +3,28 @@
 #define PROBE_WAKEUP_H
 
 /*
- * Inside of the probe "wakeup": a lane is one thread of one CPU and priority.
+ * Inside of the probe "wakeup" and of "irqlab latency": a lane is one thread of one CPU and
+ * priority.
  *
- * Every lane wakes at the times of a grid, next = n * interval + phase on CLOCK_MONOTONIC, and
- * notes how late it is.  The phase is drawn for each trial, so that over the trials all positions
- * relative to the kernel's tick (which stands still on that clock) are visited.
+ * Every lane wakes at the times of a grid, next = n * interval + phase, and notes how late it is.
+ * The phase is drawn for each trial, so that over the trials all positions relative to the kernel's
+ * tick (which stands still on CLOCK_MONOTONIC) are visited.
  *
- * The lanes wake from open on, so that the window finds caches, timers and idle states as they
- * stay; what counts is a wake-up whose scheduled time lies in [begin, end).
+ * The lanes wake from the moment they exist, so that the window finds caches, timers and idle
+ * states as they stay; what counts is a wake-up whose scheduled time lies in [begin, end).  Each of
+ * these is a sample, or skipped (the thread was still late), or was seen elsewhere (on another CPU:
+ * its own had gone offline): nothing is lost.
+ *
+ * Bringing lanes up and down is in wakeup_lanes.h.
  */
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "sample/hist.h"
 
 struct emit;
@@ -29,31 +37,103 @@ struct wakeup_window {
 
 /* The worst wake-up of one second of the window. */
 struct wakeup_second {
-	uint64_t max_ns; /* latency */
-	uint64_t at_ns;	 /* when it was noted, CLOCK_MONOTONIC; 0: no wake-up in this second */
+	_Atomic uint64_t max_ns; /* latency */
+	_Atomic uint64_t at_ns;	 /* when it was noted, the lane's clock; 0: no wake-up noted */
 };
+
+enum wakeup_policy {
+	WAKEUP_FIFO,
+	WAKEUP_RR,
+	WAKEUP_OTHER,
+	WAKEUP_BATCH,
+	WAKEUP_IDLE,
+};
+
+struct wakeup_tap;
 
 struct wakeup_lane {
 	/* set before the loop */
-	unsigned int cpu, priority;
+	unsigned int cpu, priority; /* priority 0: not real time */
+	enum wakeup_policy policy;
+	bool pinned; /* wake-ups on another CPU than @cpu are told apart */
+	clockid_t clock;
 	uint64_t interval_ns;
 	uint64_t next_ns; /* scheduled time of the first wake-up */
-	const struct wakeup_window *window;
+	struct wakeup_window *window;
 	struct wakeup_second *seconds;
-	size_t nr_seconds; /* what comes later goes into the last one */
+	size_t nr_seconds;
+	bool ring; /* seconds are used again from the first; otherwise the last one takes the rest
+		    */
+	struct wakeup_tap *tap; /* NULL: none */
 	pthread_t thread;
-	/* written by the loop, read after it */
-	uint64_t skipped; /* scheduled times of the window that passed unseen */
-	int error;	  /* errno of clock_nanosleep; 0: none */
-	int last_cpu;	  /* where the loop ended */
-	struct hist hist; /* how late [ns], one sample a wake-up */
+	_Atomic int tid;
+	/* written by the loop, read by others with relaxed loads, exact after it */
+	_Atomic uint64_t skipped;   /* scheduled times of the window that passed unseen */
+	_Atomic uint64_t elsewhere; /* wake-ups of the window on another CPU, in no histogram */
+	_Atomic bool ended;
+	int error;		      /* errno of clock_nanosleep; 0: none */
+	int last_cpu;		      /* where the loop ended */
+	struct wakeup_second *second; /* the current one and when it is over */
+	uint64_t second_end_ns;
+	struct hist hist; /* how late [ns], one sample a wake-up; hist_add_shared() */
 } __attribute__((aligned(128)));
+
+/* One wake-up later than a bound. */
+struct wakeup_spike {
+	unsigned int lane;
+	uint64_t late_ns;
+	uint64_t at_ns;
+};
+
+/* Spikes of all lanes, in the order in which they were noted. */
+struct wakeup_spikes {
+	struct wakeup_spike *spike;
+	size_t max;
+	_Atomic uint64_t nr; /* more than @max are counted, not kept */
+};
+
+/* The first wake-up later than a bound ends the measurement. */
+struct wakeup_break {
+	_Atomic int lane; /* -1 until then */
+	_Atomic uint64_t late_ns;
+	int mark_fd;  /* tracefs trace_marker, or -1 */
+	int trace_fd; /* tracefs tracing_on, or -1: "0" is written */
+};
+
+/*
+ * What a command shows of a lane besides the histogram: cyclictest's figures, which are whole
+ * microseconds, each sample cut off.  Sized before the loop; a NULL array or a bound of 0 is off.
+ */
+struct wakeup_tap {
+	unsigned int lane;	 /* its number */
+	_Atomic uint64_t act_ns; /* the latest */
+	_Atomic uint64_t sum_us; /* of samples cut off to us */
+	uint64_t cycles;	 /* samples so far, the loop's own */
+	uint64_t max_cycles;	 /* ends the lane; 0: no bound */
+	/* linear rows of row_ns, and which samples lie beyond */
+	uint64_t *rows;
+	size_t nr_rows;
+	uint64_t row_ns;
+	uint64_t *overflow; /* the cycle numbers of the first nr_rows of them */
+	uint64_t nr_overflow;
+	/* every sample [ns], a ring of mask + 1 */
+	_Atomic uint64_t *values;
+	uint64_t mask;
+	_Atomic uint64_t nr_values;
+	uint64_t spike_ns; /* later than this */
+	struct wakeup_spikes *spikes;
+	uint64_t break_ns;
+	struct wakeup_break *brk;
+};
 
 /*
  * Wake at the lane's times until the window has closed.  It sleeps, reads the clock, adds to the
  * histogram, and nothing else: no allocation, no lock, no system call but clock_nanosleep.
  */
 void wakeup_loop(struct wakeup_lane *l);
+
+/* Note one sample in @tap; false: the lane has seen enough. Called by the loop. */
+bool wakeup_tap(struct wakeup_tap *tap, uint64_t now_ns, uint64_t late_ns);
 
 /* Whole periods in @late_ns: the scheduled times that passed while the thread was late. */
 static inline uint64_t wakeup_skipped(uint64_t late_ns, uint64_t interval_ns)
@@ -71,6 +151,14 @@ static inline uint64_t wakeup_beyond(uint64_t next_ns, uint64_t skipped, uint64_
 		return 0;
 	beyond = (next_ns - edge_ns) / interval_ns;
 	return beyond < skipped ? beyond : skipped;
+}
+
+static inline uint64_t wakeup_clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
 /* Phase of a lane [ns], uniform in 0..interval_ns-1, by the trial's @seed, CPU and priority. */

@@ -32,13 +32,17 @@ static const struct quantile quantiles[] = {
 	{ "p99", 0.99, 1000 },
 	{ "p999", 0.999, 10000 },
 };
-static const struct quantile corrected_p99 = { "p99-corrected", 0.99, 1000 };
+static const struct quantile corrected_quantiles[] = {
+	{ "p50-corrected", 0.5, 20 },
+	{ "p99-corrected", 0.99, 1000 },
+	{ "p999-corrected", 0.999, 10000 },
+};
 
 /* What a line of statistics is about. */
 struct group {
 	const char *labels;
 	struct hist *hist, *corrected; /* scratch, merged into */
-	uint64_t skipped, interval_ns;
+	uint64_t skipped, elsewhere, interval_ns;
 	bool says; /* events too, not only numbers */
 };
 
@@ -75,13 +79,14 @@ void wakeup_correct(const struct hist *h, uint64_t interval_ns, struct hist *ret
 static void report_quantile(struct emit *m, const struct group *g, const struct quantile *q,
 			    const struct hist *h)
 {
+	bool is_corrected = h == g->corrected; /* of the same number: said once */
 	uint64_t v = 0, due = g->hist->total + g->skipped;
 
 	if (due >= q->needs && hist_quantile(h, q->q, &v) == 0) {
 		emit_scalar(m, q->name, "ns", g->labels, (double)v);
 		return;
 	}
-	if (g->says)
+	if (g->says && !is_corrected)
 		emit_event(m, SEVERITY_NOTE, 0,
 			   "%s%s%s left out: %" PRIu64 " wake-ups were due in the window, %" PRIu64
 			   " needed; a longer trial or a shorter interval gives them",
@@ -95,6 +100,8 @@ static void report_group(struct emit *m, const struct group *g)
 
 	emit_scalar(m, "n", "count", g->labels, (double)h->total);
 	emit_scalar(m, "missed", "count", g->labels, (double)g->skipped);
+	if (g->elsewhere)
+		emit_scalar(m, "elsewhere", "count", g->labels, (double)g->elsewhere);
 	if (h->total == 0) {
 		if (g->says)
 			emit_event(m, SEVERITY_WARN, 0, "no wake-up was measured%s%s",
@@ -109,7 +116,8 @@ static void report_group(struct emit *m, const struct group *g)
 		report_quantile(m, g, &quantiles[i], h);
 	memset(g->corrected, 0, sizeof(*g->corrected));
 	wakeup_correct(h, g->interval_ns, g->corrected);
-	report_quantile(m, g, &corrected_p99, g->corrected);
+	for (size_t i = 0; i < ARRAY_SIZE(corrected_quantiles); i++)
+		report_quantile(m, g, &corrected_quantiles[i], g->corrected);
 	if (g->says && g->skipped)
 		emit_event(m, SEVERITY_WARN, 0,
 			   "%" PRIu64 " wake-ups of %.0f were skipped (%.2g %%)%s%s: a thread came "
@@ -123,10 +131,12 @@ static void report_lanes(struct emit *m, struct group *g, const struct wakeup_la
 {
 	memset(g->hist, 0, sizeof(*g->hist));
 	g->skipped = 0;
+	g->elsewhere = 0;
 	g->interval_ns = l->interval_ns;
 	for (size_t i = 0; i < nr; i++) {
 		hist_merge(g->hist, &l[i].hist);
 		g->skipped += l[i].skipped;
+		g->elsewhere += l[i].elsewhere;
 	}
 	report_group(m, g);
 }
@@ -164,9 +174,10 @@ static void report_seconds(struct emit *m, const struct wakeup_lane *l,
 	}
 	for (size_t i = 0; i < l->nr_seconds; i++) {
 		const struct wakeup_second *s = &l->seconds[i];
-		struct point at = { (int64_t)(s->at_ns - res->begin_ns), (double)s->max_ns };
+		uint64_t at_ns = s->at_ns;
+		struct point at = { (int64_t)(at_ns - res->begin_ns), (double)s->max_ns };
 
-		if (!s->at_ns)
+		if (!at_ns)
 			continue;
 		if (i < most || nr == 0)
 			points[nr++] = at;
@@ -188,7 +199,13 @@ static void report_raw(struct emit *m, const struct wakeup_lane *l, const struct
 	if (l->error)
 		emit_event(m, SEVERITY_VETO, 0, "%s: clock_nanosleep failed (errno %d)", labels,
 			   l->error);
-	if (l->last_cpu >= 0 && (unsigned int)l->last_cpu != l->cpu)
+	if (l->elsewhere)
+		emit_event(
+			m, SEVERITY_VETO, 0,
+			"%s: %" PRIu64
+			" wake-ups ran on another CPU and are not counted; was its CPU taken offline?",
+			labels, l->elsewhere);
+	else if (l->last_cpu >= 0 && (unsigned int)l->last_cpu != l->cpu)
 		emit_event(m, SEVERITY_VETO, 0,
 			   "%s: the thread ended on CPU %d; was its CPU taken offline?", labels,
 			   l->last_cpu);

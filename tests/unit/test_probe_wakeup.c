@@ -134,6 +134,7 @@ static struct wakeup_lane *lanes_of(size_t nr, struct wakeup_second *seconds)
 		l[i].seconds = seconds;
 		l[i].nr_seconds = 2;
 		l[i].last_cpu = -1;
+		l[i].clock = CLOCK_MONOTONIC;
 	}
 	return l;
 }
@@ -360,7 +361,9 @@ static void bad_options_are_refused_with_their_remedy(void **state)
 		{ "priority", "", "name one at least" },
 		{ "cpus", "8000", "CPU 8000 is not online; this machine has 0" },
 		{ "cpus", "x", "expected all or a CPU list" },
-		{ "phase", "1", "wakeup has no option \"phase\"" },
+		{ "phase", "1", "random, aligned" },
+		{ "policy", "deadline", "fifo, rr, other" },
+		{ "phases", "random", "wakeup has no option \"phases\"" },
 	};
 	struct probe_env env = { .host = &machine, .duration_ns = NS_PER_S };
 
