@@ -65,6 +65,7 @@ struct wakeup_lane {
 	bool ring; /* seconds are used again from the first; otherwise the last one takes the rest
 		    */
 	struct wakeup_tap *tap; /* NULL: none */
+	int done_fd;		/* an eventfd that is told when the loop has ended; 0: none */
 	pthread_t thread;
 	_Atomic int tid;
 	/* written by the loop, read by others with relaxed loads, exact after it */

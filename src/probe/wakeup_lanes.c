@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -223,6 +224,8 @@ static void *lane_main(void *arg)
 		sched_setscheduler(0, policies[l->policy].policy, &none);
 	}
 	wakeup_loop(l);
+	if (l->done_fd > 0)
+		eventfd_write(l->done_fd, 1);
 	return NULL;
 }
 
