@@ -29,6 +29,8 @@
 #define VERSION 1
 #define MAX_THREADS 65536
 #define READ_TRIES 50
+/* A stall of more periods than this was none: the correction would take as many steps. */
+#define MOST_PERIODS 100000000
 
 struct header {
 	char magic[8];
@@ -280,8 +282,9 @@ static bool is_sane(const struct thread *t)
 	for (unsigned int i = 0; i < HIST_BUCKETS; i++)
 		if (__builtin_add_overflow(total, t->hist.count[i], &total))
 			return false;
-	return total == t->hist.total && t->figures.interval_ns > 0 &&
-	       t->series.nr <= LATENCY_POINTS;
+	if (t->figures.interval_ns == 0 || t->hist.max / t->figures.interval_ns > MOST_PERIODS)
+		return false;
+	return total == t->hist.total && t->series.nr <= LATENCY_POINTS;
 }
 
 struct parts {

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""irqlab latency beside stock cyclictest, alternately in one run: does our loop disturb more?
+
+    tests/bench/probe.py [--rounds N] [--seconds S] IRQLAB
+
+A round runs both with the same options, the first one drawn.  What is compared is the ratio within
+a round (Hodges-Lehmann estimate, interval from the exact signed-rank test), so that a machine that
+is busy for a while counts for both.  Quantiles of both come from their rows of 1 us, interpolated in
+the same way.  CPU time is all that the process took, from getrusage().
+"""
+import argparse
+import json
+import math
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROWS = 5000
+
+
+def run(argv, seconds, interval_us, work):
+    """One measurement: min, median, p99 [us], CPU time per 1000 wake-ups [us], missed share."""
+    path = os.path.join(work, "out.json")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(argv + ["-m", "-S", "-p98", "-q", f"-D{seconds}", f"-i{interval_us}", "-d0",
+                           f"-h{ROWS}", f"--json={path}"],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    threads = json.load(open(path))["thread"].values()
+    rows = {}
+    for t in threads:
+        for us, n in t["histogram"].items():
+            rows[int(us)] = rows.get(int(us), 0) + n
+    cycles = sum(t["cycles"] for t in threads)
+    due = len(threads) * seconds * 1_000_000 / interval_us
+    return {"min": quantile(rows, cycles, 0.001), "median": quantile(rows, cycles, 0.5),
+            "p99": quantile(rows, cycles, 0.99), "cpu": cpu * 1e9 / cycles,
+            "missed": max(0.0, 1 - cycles / due)}
+
+
+def quantile(rows, total, q):
+    """Of grouped samples: linear within the row."""
+    rank, seen = q * total, 0
+    for us in sorted(rows):
+        if seen + rows[us] >= rank:
+            return us + (rank - seen) / rows[us]
+        seen += rows[us]
+    return float(ROWS)  # beyond the rows
+
+
+def signed_rank_k(n, alpha):
+    """Largest k with 2 P(T <= k) <= alpha, T the signed-rank statistic; -1: none."""
+    counts = [1] + [0] * (n * (n + 1) // 2)
+    for r in range(1, n + 1):
+        for t in range(len(counts) - 1, r - 1, -1):
+            counts[t] += counts[t - r]
+    p, k = 0, -1
+    for t, c in enumerate(counts):
+        p += c
+        if 2 * p > alpha * 2 ** n:
+            return k
+        k = t
+    return k
+
+
+def shift(d):
+    """Hodges-Lehmann estimate of the differences @d and its 95 % interval."""
+    n = len(d)
+    walsh = sorted((d[i] + d[k]) / 2 for i in range(n) for k in range(i, n))
+    k = signed_rank_k(n, 0.05)
+    m = len(walsh)
+    mid = walsh[m // 2] if m % 2 else (walsh[m // 2 - 1] + walsh[m // 2]) / 2
+    return (mid, -math.inf, math.inf) if k < 0 else (mid, walsh[k + 1], walsh[m - k - 2])
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--rounds", type=int, default=20)
+    p.add_argument("--seconds", type=int, default=2)
+    p.add_argument("irqlab")
+    a = p.parse_args()
+    cyclictest = shutil.which("cyclictest")
+    if not cyclictest:
+        print("bench: cyclictest is not installed (Debian: rt-tests)")
+        return 77
+    programs = {"irqlab": [a.irqlab, "latency"], "cyclictest": [cyclictest]}
+    found = {}  # (interval, program) -> list of results
+    with tempfile.TemporaryDirectory() as work:
+        for i in range(a.rounds):
+            for interval in (250, 50, 20):
+                for name in random.sample(sorted(programs), 2):
+                    r = run(programs[name], a.seconds, interval, work)
+                    found.setdefault((interval, name), []).append(r)
+            print(f"round {i + 1} of {a.rounds}", file=sys.stderr)
+    print(f"irqlab latency / cyclictest, {a.rounds} rounds of {a.seconds} s, "
+          f"{os.cpu_count()} CPUs, {os.uname().release}")
+    print(f"{'':24} {'irqlab':>9} {'cyclictest':>10} {'ratio':>7}  95 % interval   aim")
+    for interval, what, unit, aim in ((250, "min", "us", 1.05), (250, "median", "us", 1.05),
+                                      (250, "p99", "us", 1.05), (250, "cpu", "us", 1.03)):
+        ours = [r[what] for r in found[interval, "irqlab"]]
+        theirs = [r[what] for r in found[interval, "cyclictest"]]
+        est, low, high = (math.exp(x) for x in shift([math.log(x / y) for x, y in zip(ours, theirs)]))
+        name = {"min": "min (0.1 %)", "cpu": "CPU per 1000 wake-ups"}.get(what, what)
+        print(f"{name + ' [' + unit + ']':24} {median(ours):9.1f} {median(theirs):10.1f} {est:7.3f}"
+              f"  {low:.3f} to {high:.3f}  <= {aim}: {'yes' if high <= aim else 'no'}")
+    for interval in (50, 20):
+        ours = [100 * r["missed"] for r in found[interval, "irqlab"]]
+        theirs = [100 * r["missed"] for r in found[interval, "cyclictest"]]
+        est, low, high = shift([x - y for x, y in zip(ours, theirs)])
+        print(f"{f'missed at {interval} us [%]':24} {median(ours):9.3f} {median(theirs):10.3f} "
+              f"{est:+7.3f}  {low:+.3f} to {high:+.3f}  not above: {'yes' if low <= 0 else 'no'}")
+    return 0
+
+
+def median(v):
+    v = sorted(v)
+    return (v[(len(v) - 1) // 2] + v[len(v) // 2]) / 2
+
+
+sys.exit(main())
