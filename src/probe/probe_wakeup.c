@@ -33,6 +33,7 @@ struct wakeup_cfg {
 	int policy; /* enum wakeup_policy */
 	int phase;  /* enum phase */
 	bool hold_latency;
+	uint64_t bound_ns;
 };
 
 struct probe {
@@ -62,6 +63,8 @@ static const struct opt options[] = {
 	  .choices = phases },
 	{ "pm-qos", OPT_BOOL, offsetof(struct wakeup_cfg, hold_latency), "on",
 	  "hold /dev/cpu_dma_latency at 0, so that deep idle states are off" },
+	{ "bound", OPT_NS, offsetof(struct wakeup_cfg, bound_ns), "0",
+	  "count the wake-ups later than this in above; 0: none", .max = 100 * NS_PER_S },
 	{},
 };
 
@@ -78,6 +81,8 @@ static const struct metric_desc metrics[] = {
 	{ "n", "count", BETTER_NONE, "wake-ups measured" },
 	{ "missed", "count", BETTER_LOWER, "wake-ups skipped because the thread was still late" },
 	{ "missed-ratio", "ratio", BETTER_LOWER, "skipped of all scheduled wake-ups" },
+	{ "above", "count", BETTER_LOWER, "wake-ups later than bound, the skipped ones too" },
+	{ "above-ratio", "ratio", BETTER_LOWER, "above of all scheduled wake-ups" },
 	{ "elsewhere", "count", BETTER_NONE, "wake-ups on another CPU, its own being offline" },
 	{ "memory-locked", "count", BETTER_NONE, "1: the probe's memory was locked" },
 	{ "pm-qos-held", "count", BETTER_NONE, "1: /dev/cpu_dma_latency was held at 0" },
@@ -224,6 +229,7 @@ static int wakeup_drain(struct probe *p, struct sample_sink *out, struct err *e)
 	struct wakeup_result res = { .lanes = p->lanes.lane,
 				     .nr_lanes = p->lanes.nr,
 				     .nr_cpus = p->cpus.nr,
+				     .bound_ns = p->cfg.bound_ns,
 				     .begin_ns = atomic_load(&p->window.begin_ns),
 				     .end_ns = atomic_load(&p->window.end_ns) };
 

@@ -76,7 +76,7 @@ assert x["corrected_ns"]["p99"] > max(held) / 4, x["corrected_ns"]
 EOF
 }
 
-plan 29
+plan 33
 
 same "summary" -m -S -p98 -q -l200 -i250 -d0
 same "summary, distance" -S -p98 -q -l100
@@ -123,6 +123,48 @@ sleep 0.3
 kill -CONT $pid
 wait $pid
 ok "every scheduled time is accounted for, over SIGSTOP" accounted "$dir/stop.json" 4000
+
+# A CPU that goes offline takes its thread elsewhere; here another program moves it, which looks the
+# same to it and leaves the machine alone.  It comes back, and nothing is lost.
+moved() {
+	python3 - "$dir/moved.json" <<'EOF'
+import json, sys
+t = next(t for t in json.load(open(sys.argv[1]))["thread"].values() if t["cpu"] == 1)
+x = t["irqlab"]
+print(t["cycles"], x)
+assert x["elsewhere"] > 0 and t["cycles"] > 1000
+EOF
+}
+if [ -d /sys/devices/system/cpu/cpu1 ] && command -v taskset >/dev/null; then
+	"$IRQLAB" latency -a 0,1 -t -p98 -q -D4 -i1000 -d0 --json="$dir/moved.json" >/dev/null 2>"$dir/moved.err" &
+	pid=$!
+	sleep 1
+	for t in /proc/$pid/task/*; do
+		[ "$(cat "$t/comm")" != wakeup/1-98 ] || taskset -pc 0 "${t##*/}" >/dev/null
+	done
+	wait $pid
+	ok "a thread on another CPU is counted apart" moved
+	ok "every scheduled time is accounted for, on whichever CPU" accounted "$dir/moved.json" 4000
+	ok "it is bound again" grep -q "is bound to CPU 1 again" "$dir/moved.err"
+else
+	for t in "a thread on another CPU is counted apart" "it is accounted for" "it is bound again"; do
+		skip "$t" "needs two CPUs and taskset (util-linux)"
+	done
+fi
+
+# a user without privileges is told why, and measures without real time when asked to
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	as_user() { (ulimit -r 0; setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$@"); }
+	cp "$IRQLAB" "$dir/irqlab" && chmod 755 "$dir" "$dir/irqlab"
+	refused() {
+		as_user "$dir/irqlab" latency -q -l5 -p98 >"$dir/out" 2>&1
+		[ $? = 77 ] && grep -q "RLIMIT_RTPRIO allows priority 0 at most" "$dir/out" &&
+			as_user "$dir/irqlab" latency -q -l5 -p98 --policy other | grep -q "^T: 0 .*P: 0"
+	}
+	ok "a user is told the reason and the remedy" refused
+else
+	skip "a user is told the reason and the remedy" "needs root and setpriv (util-linux)"
+fi
 
 # soak: read while it runs, after SIGKILL, after its end
 "$IRQLAB" latency -S -p98 -q -i1000 -d0 --soak "$dir/soak" >/dev/null 2>&1 &

@@ -292,6 +292,55 @@ static void a_short_rest_of_the_window_belongs_to_its_last_second(void **state)
 	free(l);
 }
 
+/* 3, 7, 9, 10 and 35 ns late at an interval of 10: with 0, 25, 15 and 5 nine were due. */
+static void wakeups_beyond_the_bound_count_the_skipped_ones_too(void **state)
+{
+	static const uint64_t seen[] = { 3, 35, 7, 10, 9 };
+	static const struct {
+		uint64_t bound;
+		double above;
+	} cases[] = { { 1, 8 }, { 9, 4 }, { 10, 3 }, { 24, 2 }, { 34, 1 }, { 35, 0 } };
+	struct wakeup_second seconds[2] = {};
+	struct wakeup_lane *l = lanes_of(1, seconds);
+
+	l->interval_ns = 10;
+	l->skipped = 4;
+	for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
+		hist_add(&l->hist, seen[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct wakeup_result res = { l, 1, 1, 0, UINT64_MAX, cases[i].bound };
+		_cleanup_(collect_release) struct collect out = collect_new();
+		struct err e = {};
+		struct emit m = { .out = &out.sink, .instance = "w", .e = &e };
+
+		wakeup_report(&res, &m);
+		assert_near(collect_scalar(&out, "w.above", ""), cases[i].above, 0);
+		assert_near(collect_scalar(&out, "w.above-ratio", ""), cases[i].above / 9, 1e-12);
+	}
+	free(l);
+}
+
+/* Told apart from the samples, and nothing is judged. */
+static void wakeups_elsewhere_veto(void **state)
+{
+	struct wakeup_second seconds[2] = {};
+	struct wakeup_lane *l = lanes_of(1, seconds);
+	struct wakeup_result res = { l, 1, 1, 0, UINT64_MAX, 0 };
+	_cleanup_(collect_release) struct collect out = collect_new();
+	struct err e = {};
+	struct emit m = { .out = &out.sink, .instance = "w", .e = &e };
+
+	l->cpu = 1;
+	l->last_cpu = 1; /* back in time for the end */
+	l->elsewhere = 12;
+	hist_add(&l->hist, 5);
+	wakeup_report(&res, &m);
+	assert_near(collect_scalar(&out, "w.elsewhere", ""), 12, 0);
+	assert_int_equal(collect_event(&out, "12 wake-ups ran on another CPU")->severity,
+			 SEVERITY_VETO);
+	free(l);
+}
+
 static void a_lane_that_failed_or_moved_vetoes(void **state)
 {
 	struct wakeup_second seconds[2] = {};
@@ -596,6 +645,28 @@ static void a_missing_latency_device_is_a_warning(void **state)
 	scratch_release(&s, none);
 }
 
+/* policy other: one thread on every CPU, at once, and what was held is recorded. */
+static void without_real_time_no_privilege_is_needed(void **state)
+{
+	_cleanup_(instance_release) struct instance inst = instance_of("policy", "other");
+	_cleanup_(collect_release) struct collect out = collect_new();
+	struct probe_env env = { .host = &machine, .seed = 1, .duration_ns = NS_PER_S };
+	struct probe *p = NULL;
+	struct err e = {};
+
+	assert_int_equal(instance_set(&inst, "pm-qos", "off", 1, &e), 0);
+	assert_int_equal(instance_set(&inst, "phase", "aligned", 1, &e), 0);
+	assert_int_equal(probe_wakeup.open(&p, &env, &inst, &e), 0);
+	assert_int_equal(probe_wakeup.start(p, clock_mono_ns(), &e), 0);
+	usleep(100000);
+	assert_int_equal(probe_wakeup.stop(p, clock_mono_ns(), &e), 0);
+	assert_int_equal(probe_wakeup.drain(p, &out.sink, &e), 0);
+	assert_true(collect_scalar(&out, "wakeup.n", "") > 0);
+	assert_near(collect_scalar(&out, "wakeup.pm-qos-held", ""), 0, 0);
+	assert_int_equal(collect_event(&out, "pm-qos: off")->severity, SEVERITY_NOTE);
+	probe_wakeup.close(p);
+}
+
 static size_t nr_threads(void)
 {
 	_cleanup_(closedir_dirp) DIR *d = opendir("/proc/self/task");
@@ -691,6 +762,9 @@ int main(void)
 		cmocka_unit_test(skipped_wakeups_count_towards_a_quantile),
 		cmocka_unit_test(a_short_rest_of_the_window_belongs_to_its_last_second),
 		cmocka_unit_test(a_lane_that_failed_or_moved_vetoes),
+		cmocka_unit_test(wakeups_beyond_the_bound_count_the_skipped_ones_too),
+		cmocka_unit_test(wakeups_elsewhere_veto),
+		cmocka_unit_test(without_real_time_no_privilege_is_needed),
 		cmocka_unit_test(bad_options_are_refused_with_their_remedy),
 		cmocka_unit_test(every_cycle_is_a_sample_or_skipped_also_under_a_stall),
 		cmocka_unit_test(stalls_across_the_edges_are_counted_within_the_window),
