@@ -220,7 +220,7 @@ static void on_signal(struct latency_run *run, struct watch *w)
 	struct signalfd_siginfo info;
 
 	while (read(run->signal_fd, &info, sizeof(info)) == sizeof(info)) {
-		if (info.ssi_signo != SIGUSR1) {
+		if (info.ssi_signo != SIGUSR1 && info.ssi_signo != SIGUSR2) {
 			w->stop = true;
 			continue;
 		}

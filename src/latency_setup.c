@@ -265,6 +265,7 @@ static int open_fds(struct latency_run *run, struct err *e)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
 	errno = pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (errno)
 		return err_sys(e, "block signals");
