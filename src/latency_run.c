@@ -55,20 +55,23 @@ static struct latency_figures figures_of(const struct latency_run *run, size_t i
 static struct latency_view view_of(struct latency_run *run)
 {
 	const struct latency_args *a = run->args;
+	bool has_rows = a->rows && run->lanes.nr_running == 0; /* the lanes' own until they ended */
 
 	for (size_t i = 0; i < run->nr; i++) {
 		const struct wakeup_tap *t = &run->tap[i];
 
 		run->figures[i] = figures_of(run, i);
 		hist_snapshot(&run->lanes.lane[i].hist, run->hist[i]);
-		run->rows[i] = (struct latency_rows){ t->rows, t->overflow, t->nr_overflow };
+		if (has_rows)
+			run->rows[i] =
+				(struct latency_rows){ t->rows, t->overflow, t->nr_overflow };
 	}
 	return (struct latency_view){
 		.nr = run->nr,
 		.figures = run->figures,
 		.hist = (const struct hist *const *)run->hist,
 		.series = (const struct latency_series *const *)run->series,
-		.rows = a->rows ? run->rows : NULL,
+		.rows = has_rows ? run->rows : NULL,
 		.nr_rows = a->rows,
 		.nsecs = a->nsecs,
 		.rows_sum = a->rows_sum,

@@ -81,8 +81,8 @@ def shift(d):
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--rounds", type=int, default=20)
-    p.add_argument("--seconds", type=int, default=2)
+    p.add_argument("--rounds", type=int, default=40)
+    p.add_argument("--seconds", type=int, default=1)
     p.add_argument("irqlab")
     a = p.parse_args()
     cyclictest = shutil.which("cyclictest")
