@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """irqlab latency beside stock cyclictest, alternately in one run: does our loop disturb more?
 
-    tests/bench/probe.py [--rounds N] [--seconds S] IRQLAB
+    tests/bench/probe.py [--rounds N] [--seconds S] [IRQLAB]
 
 A round runs both with the same options, the first one drawn.  What is compared is the ratio within
 a round (Hodges-Lehmann estimate, interval from the exact signed-rank test), so that a machine that
@@ -83,7 +83,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--rounds", type=int, default=40)
     p.add_argument("--seconds", type=int, default=1)
-    p.add_argument("irqlab")
+    p.add_argument("irqlab", nargs="?", default="build/irqlab")
     a = p.parse_args()
     cyclictest = shutil.which("cyclictest")
     if not cyclictest:

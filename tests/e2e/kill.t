@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # kill -9 of irqlab, of the agent, and of both at random moments of a run: `irqlab restore` gives
 # the machine back, the store opens, --resume completes the plan, no trial is lost or doubled.
-# KILLS: how many moments (prove.sh: 20).
+# KILLS: how many moments (prove machine: 20).
 . "$(dirname "$0")/tap.sh"
 need_root
 for tool in ethtool chrt setsid nsenter; do
