@@ -152,6 +152,25 @@ static uint64_t limit_bytes(const struct wire_params *p)
 	return p->blocks > INT64_MAX / p->length_bytes ? 0 : p->blocks * p->length_bytes;
 }
 
+/* A few bytes of parameters ask for much memory: not from all clients at once. */
+static int reserve(struct session *s, uint64_t bytes, struct err *e)
+{
+	struct hub *h = s->hub;
+	bool fits;
+
+	pthread_mutex_lock(&h->lock);
+	fits = bytes <= HUB_BLOCKS_MAX - h->block_bytes;
+	if (fits) {
+		h->block_bytes += bytes;
+		s->block_bytes += bytes;
+	}
+	pthread_mutex_unlock(&h->lock);
+	if (fits)
+		return 0;
+	return err_set(e, -ENOMEM, "asks for %.0f MB of blocks, more than the others leave",
+		       (double)bytes / 1e6);
+}
+
 static int init_flow(struct session *s, struct flow *f, unsigned int first, struct err *e)
 {
 	const struct wire_params *p = &s->params;
@@ -180,7 +199,9 @@ static int init_flow(struct session *s, struct flow *f, unsigned int first, stru
 				.limit_bytes = sender ? limit_bytes(p) : 0,
 				.cpu = p->server_cpu >= 0 ? p->server_cpu : s->hub->cfg.cpu };
 
-	return flow_init(f, &cfg, e);
+	const int r = reserve(s, p->streams * (uint64_t)stream_block_bytes(&cfg.stream), e);
+
+	return r < 0 ? r : flow_init(f, &cfg, e);
 }
 
 static int init_flows(struct session *s, struct err *e)
@@ -461,6 +482,9 @@ static void release_flows(struct session *s)
 		flow_release(&s->rx);
 	if (s->tx.nr)
 		flow_release(&s->tx);
+	pthread_mutex_lock(&s->hub->lock);
+	s->hub->block_bytes -= s->block_bytes;
+	pthread_mutex_unlock(&s->hub->lock);
 }
 
 static void *session_run(void *session)

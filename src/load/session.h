@@ -20,6 +20,7 @@
 #include "load/server.h"
 
 #define HUB_DOORS_MAX 64
+#define HUB_BLOCKS_MAX (UINT64_C(2) << 30)
 #define SESSION_STREAMS_MAX (2 * WIRE_STREAMS_MAX)
 
 /* Streams are taken: not, over TCP, soon over UDP, over UDP. */
@@ -42,6 +43,7 @@ struct hub {
 	pthread_mutex_t lock;
 	struct session *first;
 	unsigned int nr_sessions, nr_tests;
+	uint64_t block_bytes; /* that the sessions' streams work in */
 	uint64_t nr_tickets;
 	struct door doors[HUB_DOORS_MAX]; /* none is closed before the hub is */
 	unsigned int nr_doors;
@@ -70,6 +72,7 @@ struct session {
 	/* guarded by the hub's lock */
 	enum gathering gathering;
 	uint64_t ticket; /* of turns over UDP */
+	uint64_t block_bytes;
 	unsigned int nr_offered, nr_wanted, nr_taken;
 	int offered[SESSION_STREAMS_MAX];
 	uint16_t ports[SESSION_STREAMS_MAX]; /* of the client's UDP streams */

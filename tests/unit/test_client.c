@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "load/dial.h"
+
 static void a_client_notices_that_its_server_is_gone(void **state)
 {
 	struct server *s = new_server(0);
@@ -143,6 +145,295 @@ static void an_interrupted_client_waits_for_nobody(void **state)
 	close(fd);
 }
 
+/* A server that plays a part: what it writes to the control connection, with pauses for streams. */
+struct fake {
+	int listen_fd;
+	const char *before, *after; /* control bytes before and after the stream comes */
+	size_t before_len, after_len;
+	bool has_stream;
+	struct client_cfg cfg;
+	pthread_t thread;
+};
+
+static void *play(void *fake)
+{
+	const struct fake *f = fake;
+	int fd = accept_cookie(f->listen_fd), data = -1;
+
+	put(fd, f->before, f->before_len);
+	if (f->has_stream)
+		data = accept_cookie(f->listen_fd);
+	if (f->after_len)
+		put(fd, f->after, f->after_len);
+	if (f->has_stream)
+		put(data, "0123456789", 10);
+	/* the client ends it; its own words are of no interest */
+	shutdown(fd, SHUT_WR);
+	while (take(fd) != -100)
+		;
+	if (data >= 0)
+		close(data);
+	close(fd);
+	return NULL;
+}
+
+static void open_fake(struct fake *f)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(at);
+
+	f->listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(f->listen_fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(f->listen_fd, 4), 0);
+	assert_int_equal(getsockname(f->listen_fd, (struct sockaddr *)&at, &len), 0);
+	f->cfg = (struct client_cfg){ .host = "127.0.0.1",
+				      .port = ntohs(at.sin_port),
+				      .params = { .streams = 1,
+						  .time_s = 1,
+						  .length_bytes = 1000,
+						  .request_bytes = 1,
+						  .response_bytes = 1,
+						  .server_cpu = -1 },
+				      .cpu = -1 };
+}
+
+/* From open to close; the error of the first step that fails. */
+static int run_fake(struct fake *f, struct err *e)
+{
+	struct client *c = NULL;
+	int r;
+
+	assert_int_equal(pthread_create(&f->thread, NULL, play, f), 0);
+	r = client_open(&c, &f->cfg, e);
+	if (r >= 0)
+		r = client_start(c, e);
+	if (r >= 0)
+		r = client_stop(c, e);
+	client_close(c);
+	pthread_join(f->thread, NULL);
+	close(f->listen_fd);
+	return r;
+}
+
+static void a_stock_server_is_named_where_ours_is_needed(void **state)
+{
+	struct fake f = { .before = "\x09\x0a", .before_len = 2 };
+	struct err e = {};
+
+	open_fake(&f);
+	f.cfg.params.mode = WIRE_RR;
+	assert_int_equal(run_fake(&f, &e), -EOPNOTSUPP);
+	assert_contains(e.msg, "is a stock iperf3");
+	assert_contains(e.msg, "irqlab traffic -s");
+	f = (struct fake){ .before = "\x09\x0a", .before_len = 2 };
+	open_fake(&f);
+	f.cfg.params.reverse = true;
+	f.cfg.params.arrivals = WIRE_POISSON;
+	assert_int_equal(run_fake(&f, &e), -EOPNOTSUPP);
+}
+
+static void a_server_that_refuses_is_quoted(void **state)
+{
+	struct fake f = { .before = "\x09\xfe\0\0\0\x1b\0\0\0\0", .before_len = 10 };
+	struct err e = {};
+
+	open_fake(&f);
+	assert_int_equal(run_fake(&f, &e), -EREMOTEIO);
+	assert_contains(e.msg, "iperf3 error 27");
+	f = (struct fake){ .before = "\x09\xfe\0\0\0\x86\0\0\0\x02", .before_len = 10 };
+	open_fake(&f);
+	assert_int_equal(run_fake(&f, &e), -ENOENT);
+	assert_contains(e.msg, "iperf3 error 134): No such file");
+	f = (struct fake){ .before = "\xff", .before_len = 1 };
+	open_fake(&f);
+	assert_int_equal(run_fake(&f, &e), -EBUSY);
+	f = (struct fake){ .before = "\x09\x0b", .before_len = 2 };
+	open_fake(&f);
+	assert_int_equal(run_fake(&f, &e), -ECONNABORTED);
+}
+
+/* All of a test but with these results. */
+static int run_with_results(const char *json, uint32_t claimed, struct err *e)
+{
+	_cleanup_(buf_release) struct buf b = {};
+	struct fake f = { .before = "\x09\x0a", .before_len = 2, .has_stream = true };
+	uint32_t be = htonl(claimed);
+
+	buf_add(&b, "\x01\x02\x0d", 3);
+	buf_add(&b, &be, sizeof(be));
+	buf_puts(&b, json);
+	buf_putc(&b, '\x0e');
+	f.after = buf_str(&b);
+	f.after_len = b.len;
+	open_fake(&f);
+	return run_fake(&f, e);
+}
+
+/* EXCHANGE_RESULTS that comes before TEST_END may be seen by the watching thread as well. */
+static void servers_that_lie_are_found_out(void **state)
+{
+	static const struct {
+		const char *json, *why;
+	} cases[] = {
+		{ "{\"streams\":[{\"id\":3,\"bytes\":10}]}", "does not report stream 1" },
+		{ "{\"streams\":[]}", "reports 0 streams instead of 1" },
+		{ "{\"streams\":[{\"id\":1,\"bytes\":1},{\"id\":1,\"bytes\":1}]}", "reports 2" },
+		{ "{\"streams\":[{\"id\":1,\"bytes\":-1}]}", "\"bytes\" is not a count" },
+		{ "{\"streams\":1}", "\"streams\" is not a list" },
+		{ "not JSON at all", "not JSON" },
+	};
+	struct err e = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_true(run_with_results(cases[i].json, (uint32_t)strlen(cases[i].json), &e) <
+			    0);
+		if (!strstr(e.msg, "instead of 13") && !strstr(e.msg, cases[i].why) &&
+		    !strstr(e.msg, "EXCHANGE_RESULTS"))
+			fail_msg("\"%s\" is not in \"%s\"", cases[i].why, e.msg);
+	}
+	assert_true(run_with_results("{", 0x7fffffff, &e) < 0);
+}
+
+/* Agrees to a test and then holds its tongue until the client leaves. */
+static void *agree_and_be_silent(void *fake)
+{
+	const struct fake *f = fake;
+	int fd = accept_cookie(f->listen_fd), data;
+
+	put(fd, "\x09\x0a", 2);
+	data = accept_cookie(f->listen_fd);
+	put(fd, "\x01\x02", 2);
+	while (take(fd) != -100)
+		;
+	close(data);
+	close(fd);
+	return NULL;
+}
+
+static void a_server_that_sends_nothing_is_given_up(void **state)
+{
+	uint64_t until = clock_mono_ns() + PATIENCE_NS;
+	struct client *c = NULL;
+	struct fake f = {};
+	struct err e = {};
+
+	open_fake(&f);
+	f.cfg.params.reverse = true;
+	f.cfg.receive_timeout_ns = 200 * NS_PER_MS;
+	assert_int_equal(pthread_create(&f.thread, NULL, agree_and_be_silent, &f), 0);
+	assert_int_equal(client_open(&c, &f.cfg, &e), 0);
+	assert_int_equal(client_start(c, &e), 0);
+	while (client_check(c, &e) == 0) {
+		assert_true(clock_mono_ns() < until);
+		pause_ms(5);
+	}
+	assert_contains(e.msg, "sent nothing for 0.2 s");
+	client_close(c);
+	pthread_join(f.thread, NULL);
+	close(f.listen_fd);
+}
+
+/* A server's UDP socket that misses the first hello, or all. */
+struct deaf {
+	int fd;
+	unsigned int misses;
+};
+
+static void *hear(void *deaf)
+{
+	const struct deaf *d = deaf;
+
+	for (unsigned int i = 0;; i++) {
+		struct sockaddr_in from = {};
+		socklen_t len = sizeof(from);
+		char hello[16];
+		ssize_t n =
+			recvfrom(d->fd, hello, sizeof(hello), 0, (struct sockaddr *)&from, &len);
+
+		if (n != 4)
+			return NULL;
+		assert_memory_equal(hello, "9876", 4);
+		if (i < d->misses)
+			continue;
+		/* data that overtook the answer */
+		sendto(d->fd, hello, 16, 0, (struct sockaddr *)&from, len);
+		sendto(d->fd, "\xb1\x68\xde\x3a", 4, 0, (struct sockaddr *)&from, len);
+	}
+}
+
+static int dial_deaf(unsigned int misses, uint64_t timeout_ns, struct err *e)
+{
+	struct deaf d = { .fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), .misses = misses };
+	struct wire_params p = { .udp = true, .reverse = true };
+	struct dial dial = { .ch = { .fd = -1, .step_ns = NS_PER_S, .peer = "server" },
+			     .timeout_ns = timeout_ns,
+			     .params = &p };
+	struct endpoint to = {};
+	pthread_t t;
+	int fd = -1, r;
+
+	to.at.v4 = (struct sockaddr_in){ .sin_family = AF_INET,
+					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	to.len = sizeof(to.at.v4);
+	assert_int_equal(bind(d.fd, &to.at.any, to.len), 0);
+	assert_int_equal(endpoint_of(d.fd, &to, e), 0);
+	assert_int_equal(pthread_create(&t, NULL, hear, &d), 0);
+	r = dial_udp(&dial, &to, 0, &fd, e);
+	if (fd >= 0)
+		close(fd);
+	/* any other size ends the thread */
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(sendto(fd, "x", 1, 0, &to.at.any, to.len), 1);
+	pthread_join(t, NULL);
+	close(fd);
+	close(d.fd);
+	return r;
+}
+
+static void a_lost_hello_is_sent_again(void **state)
+{
+	struct err e = {};
+
+	assert_int_equal(dial_deaf(0, PATIENCE_NS, &e), 0);
+	assert_int_equal(dial_deaf(1, PATIENCE_NS, &e), 0);
+	assert_int_equal(dial_deaf(1000, 300 * NS_PER_MS, &e), -ETIMEDOUT);
+	assert_contains(e.msg, "does not answer over UDP; look at firewalls");
+}
+
+static void what_cannot_be_asked_for_is_refused_before_a_connection(void **state)
+{
+	static const struct {
+		struct wire_params p;
+		const char *why;
+	} cases[] = {
+		{ { .streams = 0 }, "0 streams" },
+		{ { .streams = 129 }, "129 streams" },
+		{ { .streams = 1, .length_bytes = 2 << 20 }, "blocks of 2097152" },
+		{ { .streams = 1, .udp = true, .length_bytes = 15 }, "datagrams of 15" },
+		{ { .streams = 1, .udp = true, .length_bytes = 65508 }, "datagrams of 65508" },
+		{ { .streams = 1, .reverse = true, .bidir = true }, "either -R or --bidir" },
+		{ { .streams = 1, .mode = WIRE_RR }, "at least 1 byte" },
+		{ { .streams = 1, .mode = WIRE_RR, .bidir = true }, "no --bidir" },
+		{ { .streams = 1,
+		    .mode = WIRE_CRR,
+		    .udp = true,
+		    .request_bytes = 1,
+		    .response_bytes = 1 },
+		  "crr needs TCP" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct client_cfg cfg = { .host = "127.0.0.1", .port = 1, .params = cases[i].p };
+		struct client *c = NULL;
+		struct err e = {};
+
+		assert_int_equal(client_open(&c, &cfg, &e), -EINVAL);
+		assert_contains(e.msg, cases[i].why);
+		assert_null(c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +442,12 @@ int main(void)
 		cmocka_unit_test(something_else_than_a_server_is_a_helpful_error),
 		cmocka_unit_test(a_stream_that_the_server_closes_early_fails_the_test),
 		cmocka_unit_test(an_interrupted_client_waits_for_nobody),
+		cmocka_unit_test(a_stock_server_is_named_where_ours_is_needed),
+		cmocka_unit_test(a_server_that_refuses_is_quoted),
+		cmocka_unit_test(servers_that_lie_are_found_out),
+		cmocka_unit_test(a_server_that_sends_nothing_is_given_up),
+		cmocka_unit_test(a_lost_hello_is_sent_again),
+		cmocka_unit_test(what_cannot_be_asked_for_is_refused_before_a_connection),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
