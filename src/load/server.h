@@ -71,9 +71,9 @@ struct server_cfg {
 	 * more for two seconds is dropped; 0: any.
 	 */
 	uint64_t max_bps;
-	uint64_t step_ns;	  /* bound of every control step; 0: 10 s */
-	uint64_t idle_ns;	  /* a test without a byte is dropped; 0: 120 s */
-	uint64_t interval_ns;	  /* between ticks; 0: none */
+	uint64_t step_ns;     /* bound of every control step; 0: 10 s */
+	uint64_t idle_ns;     /* a test without a byte is dropped; 0: 120 s */
+	uint64_t interval_ns; /* between ticks; 0: none */
 	struct server_watch watch;
 };
 

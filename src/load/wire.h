@@ -56,7 +56,7 @@ enum wire_errno {
 };
 
 #define WIRE_IRQLAB "irqlab " /* how the version of our own clients begins */
-#define WIRE_COOKIE_SIZE 37 /* 36 printable characters and NUL */
+#define WIRE_COOKIE_SIZE 37   /* 36 printable characters and NUL */
 #define WIRE_PARAMS_MAX 8192
 #define WIRE_RESULTS_MAX (1U << 20)
 #define WIRE_OUTPUT_MAX (16U << 20) /* results with what the server printed */
