@@ -73,6 +73,17 @@ int ranksum_interval(const double *x, size_t nx, const double *y, size_t ny, dou
 void holm_levels(const double *p, size_t m, double alpha, double *ret_alpha);
 
 /**
+ * holm_adjusted, bh_adjusted - adjusted p-values, 1 at the most
+ *
+ * A hypothesis is rejected at any level that its adjusted p does not exceed: by Holm's procedure
+ * (family-wise error), or by that of Benjamini & Hochberg (expected share of false ones among the
+ * rejected, for independent or positively dependent p), the one for exploratory metrics.
+ * Cost: O(m^2).  Sources: Holm 1979; Benjamini & Hochberg 1995.
+ */
+void holm_adjusted(const double *p, size_t m, double *ret_p);
+void bh_adjusted(const double *p, size_t m, double *ret_p);
+
+/**
  * bootstrap_ratio - within-run interval of mean(b)/mean(a) - 1 by the stationary bootstrap
  * @a, @b: two series in time order, nothing negative, at least two numbers each; each is resampled
  *         by itself
