@@ -4,7 +4,7 @@
 
 /*
  * SplitMix64 (Steele, Lea & Flood 2014; constants as in the JDK): one 64-bit state, every seed is
- * good.  For phases, arrivals and cookies; statistics use GSL's generators.
+ * good.  For phases, arrivals, cookies and resampling.
  */
 
 #include <stdint.h>

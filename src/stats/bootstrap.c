@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_rng.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 
@@ -15,15 +13,8 @@
 #include "base/rng.h"
 #include "stats/check.h"
 
-#define RESAMPLES_MAX 10000
-#define DRAWS 200000000 /* of all resamples together: some seconds */
-#define ROWS_MAX 20000	/* of one series; longer ones are averaged in batches */
-
-static void rng_freep(gsl_rng **r)
-{
-	if (*r)
-		gsl_rng_free(*r);
-}
+#define RESAMPLES 10000
+#define ROWS_MAX 4096 /* of one series; longer ones are averaged in batches */
 
 /* Autocovariance at @lag with divisor n. */
 static double autocovariance(const double *x, size_t n, double mean, size_t lag)
@@ -97,24 +88,30 @@ int bootstrap_block(const double *x, size_t n, double *ret)
 struct series {
 	const double *x; /* the caller's, or @batches */
 	double *batches;
-	size_t n;
-	double go_on; /* probability that the block continues */
+	uint32_t n;
+	uint32_t go_on; /* probability that the block continues, in units of 2^-32 */
 };
 
-/* Mean of one resample: blocks of geometric length from random places of the circle. */
-static double resampled_mean(const struct series *s, gsl_rng *rng)
+/*
+ * Mean of one resample: blocks of geometric length from random places of the circle.  One half of a
+ * random word says whether the block goes on, the other where the next one starts (to 2^-20 of its
+ * probability, which a series of 2^12 rows cannot tell).
+ */
+static double resampled_mean(const struct series *s, uint64_t *rng)
 {
 	double sum = 0;
-	size_t at = 0;
+	uint32_t at = 0;
 
-	for (size_t i = 0; i < s->n; i++) {
-		if (i == 0 || gsl_rng_uniform(rng) >= s->go_on)
-			at = gsl_rng_uniform_int(rng, s->n);
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint64_t word = rng_next(rng);
+
+		if (i == 0 || (uint32_t)word >= s->go_on)
+			at = (uint32_t)((word >> 32) * s->n >> 32);
 		else
 			at = at + 1 < s->n ? at + 1 : 0;
 		sum += s->x[at];
 	}
-	return sum / (double)s->n;
+	return sum / s->n;
 }
 
 static void series_release(struct series *s)
@@ -127,10 +124,10 @@ static void series_release(struct series *s)
  * numbers (a few at the end fill no batch).  What the rows of a batch have in common stays in the
  * variance of the batch means, so blocks of them resample the same dependence.
  */
-static int series_batch(struct series *s)
+static int series_batch(struct series *s, size_t n)
 {
-	size_t length = (s->n + ROWS_MAX - 1) / ROWS_MAX, nr = s->n / length;
-	double mean = gsl_stats_mean(s->x, 1, s->n), kept;
+	size_t length = (n + ROWS_MAX - 1) / ROWS_MAX, nr = n / length;
+	double mean = gsl_stats_mean(s->x, 1, n), kept;
 
 	s->batches = malloc(nr * sizeof(*s->batches));
 	if (!s->batches)
@@ -141,7 +138,7 @@ static int series_batch(struct series *s)
 	for (size_t i = 0; i < nr && kept > 0; i++)
 		s->batches[i] *= mean / kept;
 	s->x = s->batches;
-	s->n = nr;
+	s->n = (uint32_t)nr;
 	return 0;
 }
 
@@ -152,26 +149,14 @@ static int series_init(struct series *s, const double *x, size_t n)
 
 	if (r < 0 || gsl_stats_min(x, 1, n) < 0)
 		return -EDOM;
-	*s = (struct series){ .x = x, .n = n };
-	r = n > ROWS_MAX ? series_batch(s) : 0;
+	*s = (struct series){ .x = x, .n = (uint32_t)n };
+	r = n > ROWS_MAX ? series_batch(s, n) : 0;
 	if (r == 0)
 		r = bootstrap_block(s->x, s->n, &block);
 	if (r < 0)
 		return r;
-	s->go_on = 1 - 1 / block;
+	s->go_on = (uint32_t)((1 - 1 / block) * 0x1p32);
 	return 0;
-}
-
-/* GSL's default error handler aborts the program, which would leave the machine as it is. */
-static gsl_rng *new_rng(uint64_t seed)
-{
-	gsl_error_handler_t *old = gsl_set_error_handler_off();
-	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-
-	gsl_set_error_handler(old);
-	if (rng)
-		gsl_rng_set(rng, (unsigned long)rng_next(&seed)); /* keeps 32 bits: mix all first */
-	return rng;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): two arrays with their lengths cost four parameters */
@@ -179,28 +164,25 @@ int bootstrap_ratio(const double *a, size_t na, const double *b, size_t nb, doub
 		    uint64_t seed, struct interval *ret)
 {
 	_cleanup_(free_doublep) double *ratio = NULL;
-	_cleanup_(rng_freep) gsl_rng *rng = NULL;
 	_cleanup_(series_release) struct series sa = {}, sb = {};
-	size_t nr, cut;
+	const size_t nr = RESAMPLES;
+	size_t cut;
 	int r = series_init(&sa, a, na);
 
 	if (r == 0)
 		r = series_init(&sb, b, nb);
 	if (r < 0)
 		return r;
-	nr = DRAWS / (sa.n + sb.n);
-	nr = nr < RESAMPLES_MAX ? nr : RESAMPLES_MAX;
 	cut = (size_t)(alpha / 2 * (double)(nr + 1));
 	/* below 1 of all resamples in either tail there is nothing to read off */
 	if (!(alpha < 1) || cut < 1 || !(gsl_stats_mean(a, 1, na) > 0))
 		return -EDOM;
 	ratio = malloc(nr * sizeof(*ratio));
-	rng = new_rng(seed);
-	if (!ratio || !rng)
+	if (!ratio)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
-		double mean_a = resampled_mean(&sa, rng);
-		double mean_b = resampled_mean(&sb, rng);
+		double mean_a = resampled_mean(&sa, &seed);
+		double mean_b = resampled_mean(&sb, &seed);
 
 		ratio[i] = mean_a > 0 ? mean_b / mean_a - 1 : HUGE_VAL;
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "stats/stats.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 /* p of equal size keep their order, so that the result does not depend on a sort's whims. */
@@ -33,5 +34,37 @@ void holm_levels(const double *p, size_t m, double alpha, double *ret_alpha)
 		size_t k = step(p, m, i);
 
 		ret_alpha[i] = alpha / (double)(m - (k < fails ? k : fails));
+	}
+}
+
+/* Adjusted in step k (from 0): the largest (m - k) p of this step and those before. */
+void holm_adjusted(const double *p, size_t m, double *ret_p)
+{
+	for (size_t i = 0; i < m; i++) {
+		size_t own = step(p, m, i);
+
+		ret_p[i] = 0;
+		for (size_t j = 0; j < m; j++) {
+			size_t k = step(p, m, j);
+
+			if (k <= own)
+				ret_p[i] = fmax(ret_p[i], fmin(1, (double)(m - k) * p[j]));
+		}
+	}
+}
+
+/* The smallest m/(k + 1) p of this step (from 0, by size) and those after. */
+void bh_adjusted(const double *p, size_t m, double *ret_p)
+{
+	for (size_t i = 0; i < m; i++) {
+		size_t own = step(p, m, i);
+
+		ret_p[i] = 1;
+		for (size_t j = 0; j < m; j++) {
+			size_t k = step(p, m, j);
+
+			if (k >= own)
+				ret_p[i] = fmin(ret_p[i], (double)m / (double)(k + 1) * p[j]);
+		}
 	}
 }

@@ -13,6 +13,8 @@
  * Most candidates need no exact p.  Breaking ties in any way moves the doubled statistic by at most
  * one for each tied pair, so the tied null lies between two shifted untied ones: a candidate whose
  * statistic plus that slack is still in the untied rejection region is rejected without computing.
+ * Masses of ties leave more candidates than can be computed: after INVERT_WALK of them the rest is
+ * bisected, which finds a place where rejection ends, if not always the outermost.
  */
 
 #include <stddef.h>
@@ -35,16 +37,35 @@ static inline int side_compare(double v, double at, enum side side)
 	return -(int)side;
 }
 
+/*
+ * The points are not stored: there may be a million of them.  They are told by how many lie below
+ * and at a number, which takes one walk over the data, and the k-th is found by bisection.
+ */
+#define INVERT_WALK 200 /* points gone through before the rest is bisected */
+
 struct inversion {
-	const double *points; /* ascending, repeats kept */
-	size_t nr;	      /* at least 1 */
+	size_t nr;	  /* points, at least 1 */
+	size_t most_tied; /* points that are equal, at the most */
 	double alpha;
 	int64_t crit2;	  /* the untied test rejects a doubled statistic up to this; -1: none */
 	size_t ties;	  /* slack everywhere: pairs tied whatever the shift */
 	size_t per_point; /* slack for each point that the shift is equal to */
 	const void *data;
 	int (*p)(const void *data, double at, enum side side, double *ret_p);
+	void (*count)(const void *data, double v, size_t *ret_below, size_t *ret_at);
+	double (*next)(const void *data, double v); /* smallest point above @v, else INFINITY */
 };
+
+/* The point with @rank, from 0. */
+double invert_point(const struct inversion *v, size_t rank);
+/* The median of all points. */
+double invert_median(const struct inversion *v);
+
+/*
+ * The most elements of @sorted that can make equal sums with one number: those that are equal, or
+ * so close that rounding may make them so.
+ */
+size_t invert_tied(const double *sorted, size_t n);
 
 /* Lower end: -INFINITY when no shift is rejected, INFINITY when all are. -ENOMEM as @v->p. */
 int invert_low(const struct inversion *v, double *ret_low);

@@ -9,7 +9,6 @@
 
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics_double.h>
 
 #include "base/cleanup.h"
 #include "stats/check.h"
@@ -26,43 +25,80 @@ static bool is_exact(const struct two *s)
 	return s->nx + s->ny <= RANKSUM_EXACT_MAX;
 }
 
-/* Add the comparison of elements @i and @j to their doubled ranks; @larger is the sign of i - j. */
-static void compare(unsigned int *rank, size_t i, size_t j, int larger)
+/* Doubled midranks of a sorted sample by itself. */
+static void rank_alone(const double *x, size_t n, unsigned int *rank)
 {
-	rank[i] += (unsigned int)(1 + larger);
-	rank[j] += (unsigned int)(1 - larger);
-}
-
-static int sign(double a, double b)
-{
-	return (a > b) - (a < b);
+	for (size_t i = 0, next; i < n; i = next) {
+		for (next = i + 1; next < n && x[next] == x[i];)
+			next++;
+		for (size_t k = i; k < next; k++)
+			rank[k] = (unsigned int)(i + next + 1);
+	}
 }
 
 /*
  * Twice the midranks of x and of y - shift, pooled, x first.  An x and a y are compared by their
- * difference with the shift, as the points of the inversion are.
+ * difference with the shift, as the points of the inversion are; as one grows, so do the bounds in
+ * the other, and every walk goes forward only.
  * Return: the doubled number of pairs with y - shift below x.
  */
 static size_t rank2(const struct two *s, double shift, enum side side, unsigned int *rank)
 {
-	size_t below2 = 0;
+	unsigned int *rank_y = rank + s->nx;
+	size_t below = 0, up_to = 0, below2 = 0;
 
-	for (size_t i = 0; i < s->nx + s->ny; i++)
-		rank[i] = 2;
-	for (size_t i = 0; i < s->nx; i++)
-		for (size_t j = i + 1; j < s->nx; j++)
-			compare(rank, i, j, sign(s->x[i], s->x[j]));
-	for (size_t i = 0; i < s->ny; i++)
-		for (size_t j = i + 1; j < s->ny; j++)
-			compare(rank, s->nx + i, s->nx + j, sign(s->y[i], s->y[j]));
-	for (size_t i = 0; i < s->nx; i++)
-		for (size_t j = 0; j < s->ny; j++) {
-			int larger = -side_compare(s->y[j] - s->x[i], shift, side);
-
-			compare(rank, i, s->nx + j, larger);
-			below2 += (size_t)(1 + larger);
-		}
+	rank_alone(s->x, s->nx, rank);
+	rank_alone(s->y, s->ny, rank_y);
+	for (size_t i = 0; i < s->nx; i++) {
+		while (below < s->ny && side_compare(s->y[below] - s->x[i], shift, side) < 0)
+			below++;
+		while (up_to < s->ny && side_compare(s->y[up_to] - s->x[i], shift, side) <= 0)
+			up_to++;
+		rank[i] += (unsigned int)(below + up_to);
+		below2 += below + up_to;
+	}
+	below = up_to = 0; /* now the x below a y */
+	for (size_t j = 0; j < s->ny; j++) {
+		while (below < s->nx && side_compare(s->y[j] - s->x[below], shift, side) > 0)
+			below++;
+		while (up_to < s->nx && side_compare(s->y[j] - s->x[up_to], shift, side) >= 0)
+			up_to++;
+		rank_y[j] += (unsigned int)(below + up_to);
+	}
 	return below2;
+}
+
+/* All y - x as the points of the inversion: with x, the y below and up to a number move on. */
+static void difference_count(const void *data, double v, size_t *ret_below, size_t *ret_at)
+{
+	const struct two *s = data;
+	size_t below = 0, up_to = 0, nr_below = 0, nr_up_to = 0;
+
+	for (size_t i = 0; i < s->nx; i++) {
+		while (below < s->ny && s->y[below] - s->x[i] < v)
+			below++;
+		while (up_to < s->ny && s->y[up_to] - s->x[i] <= v)
+			up_to++;
+		nr_below += below;
+		nr_up_to += up_to;
+	}
+	*ret_below = nr_below;
+	*ret_at = nr_up_to - nr_below;
+}
+
+static double difference_next(const void *data, double v)
+{
+	const struct two *s = data;
+	size_t up_to = 0;
+	double next = HUGE_VAL;
+
+	for (size_t i = 0; i < s->nx; i++) {
+		while (up_to < s->ny && s->y[up_to] - s->x[i] <= v)
+			up_to++;
+		if (up_to < s->ny)
+			next = fmin(next, s->y[up_to] - s->x[i]);
+	}
+	return next;
 }
 
 /*
@@ -252,9 +288,8 @@ int ranksum_p(const double *x, size_t nx, const double *y, size_t ny, double shi
 	return p_at(&(struct two){ xs, ys, nx, ny }, shift, SIDE_AT, ret_p);
 }
 
-/* Both ends; @x, @y and @points are mirrored on the way. */
-static int both_ends(double *x, double *y, double *points, struct inversion *v,
-		     struct interval *ret)
+/* Both ends; @x and @y are mirrored on the way. */
+static int both_ends(double *x, double *y, struct inversion *v, struct interval *ret)
 {
 	const struct two *s = v->data;
 	int r = 0;
@@ -269,7 +304,6 @@ static int both_ends(double *x, double *y, double *points, struct inversion *v,
 		return r;
 	mirror(x, s->nx);
 	mirror(y, s->ny);
-	mirror(points, v->nr);
 	r = invert_low(v, &ret->high);
 	ret->high = -ret->high;
 	if (r == 0 && ret->low > ret->high) /* everything rejected: alpha next to 1 */
@@ -282,30 +316,29 @@ int ranksum_interval(const double *x, size_t nx, const double *y, size_t ny, dou
 {
 	_cleanup_(free_doublep) double *xs = NULL;
 	_cleanup_(free_doublep) double *ys = NULL;
-	_cleanup_(free_doublep) double *diff = NULL;
 	struct two s = { .nx = nx, .ny = ny };
-	struct inversion v = { .alpha = alpha, .data = &s, .p = p_at };
+	struct inversion v = { .nr = nx * ny,
+			       .alpha = alpha,
+			       .data = &s,
+			       .p = p_at,
+			       .count = difference_count,
+			       .next = difference_next };
 	struct interval out;
 	int r = copy_both(&(struct two){ x, y, nx, ny }, &xs, &ys);
 
 	if (r < 0 || !(alpha > 0 && alpha < 1))
 		return r < 0 ? r : -EDOM;
-	diff = malloc(nx * ny * sizeof(*diff));
-	if (!diff)
-		return -ENOMEM;
-	for (size_t i = 0; i < nx; i++)
-		for (size_t j = 0; j < ny; j++)
-			diff[v.nr++] = ys[j] - xs[i];
-	gsl_sort(diff, 1, v.nr);
 	s.x = xs;
 	s.y = ys;
-	v.points = diff;
+	v.most_tied = nx * invert_tied(ys, ny);
+	if (v.most_tied > ny * invert_tied(xs, nx))
+		v.most_tied = ny * invert_tied(xs, nx);
 	if (is_exact(&s)) {
 		v.ties = tied_pairs(xs, nx) + tied_pairs(ys, ny);
 		v.per_point = 1;
 	}
-	out.estimate = gsl_stats_median_from_sorted_data(diff, 1, v.nr);
-	r = both_ends(xs, ys, diff, &v, &out);
+	out.estimate = invert_median(&v);
+	r = both_ends(xs, ys, &v, &out);
 	if (r < 0)
 		return r;
 	*ret = out;

@@ -159,6 +159,35 @@ static void signed_rank_p_is_that_of_r_and_of_all_sign_patterns(void **state)
 	for_rows("tests/known/rank.txt", "signrank", 200, check_signrank);
 }
 
+static void check_near(struct row *row)
+{
+	size_t n;
+	const double *d = take_array(row, &n);
+	double shift = take(row), expected = take(row), p = 0;
+
+	assert_int_equal(signrank_p(d, n, shift, &p), 0);
+	if (expected > 2e-6)
+		assert_relative(p, expected, 0.005);
+	else
+		assert_true(p >= expected && p <= 2e-6);
+}
+
+static void check_exact(struct row *row)
+{
+	size_t n;
+	const double *d = take_array(row, &n);
+	double shift = take(row), p = 0;
+
+	assert_int_equal(signrank_p(d, n, shift, &p), 0);
+	assert_near(p, take(row), 2e-13);
+}
+
+static void signed_rank_p_of_many_pairs_is_that_of_another_program(void **state)
+{
+	for_rows("tests/known/large.txt", "exact", 9, check_exact);
+	for_rows("tests/known/large.txt", "near", 20, check_near);
+}
+
 static void signed_rank_interval_is_that_of_r_without_ties(void **state)
 {
 	for_rows("tests/known/rank.txt", "signrank-ci", 30, check_signrank_ci);
@@ -545,7 +574,7 @@ static void correlated_series_get_wider_intervals(void **state)
 	gsl_rng_free(rng);
 }
 
-/* Beyond 20,000 rows batches take part: the estimate and what dependence adds must stay. */
+/* Beyond 4,096 rows batches take part: the estimate and what dependence adds must stay. */
 static void long_series_are_averaged_in_batches(void **state)
 {
 	enum { N = 50002 };
@@ -600,6 +629,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signed_rank_p_is_that_of_r_and_of_all_sign_patterns),
+		cmocka_unit_test(signed_rank_p_of_many_pairs_is_that_of_another_program),
 		cmocka_unit_test(signed_rank_interval_is_that_of_r_without_ties),
 		cmocka_unit_test(signed_rank_interval_is_the_brute_force_hull_with_ties),
 		cmocka_unit_test(rank_sum_p_is_that_of_r_and_of_all_splits),
