@@ -9,13 +9,13 @@
 
 double invert_point(const struct inversion *v, size_t rank)
 {
-	int64_t low = to_order(v->next(v->data, -HUGE_VAL)), high = to_order(DBL_MAX);
+	int64_t low = to_order(v->next(v->points, -HUGE_VAL)), high = to_order(DBL_MAX);
 
 	while (low < high) {
 		int64_t mid = low < 0 && high > 0 ? 0 : low + (high - low) / 2;
 		size_t below, at;
 
-		v->count(v->data, from_order(mid), &below, &at);
+		v->count(v->points, from_order(mid), &below, &at);
 		if (below + at > rank)
 			high = mid;
 		else
@@ -69,19 +69,21 @@ static double first_candidate(const struct inversion *v)
 	int64_t sure = (v->crit2 - (int64_t)(v->ties + equal)) / 2;
 
 	if (sure <= 0)
-		return v->next(v->data, -HUGE_VAL);
+		return v->next(v->points, -HUGE_VAL);
 	return invert_point(v, (size_t)sure < v->nr ? (size_t)sure : v->nr - 1);
 }
 
-/* Is the point @at rejected, and the gap above it? */
-static int is_point_rejected(const struct inversion *v, double at, bool *ret)
+/* Is the point @at rejected, and the gap above it?  Adds to @tried when that takes a p. */
+static int is_point_rejected(const struct inversion *v, double at, size_t *tried, bool *ret)
 {
-	size_t below, equal, next;
+	size_t below, equal, next, stat2;
 	int r;
 
-	v->count(v->data, at, &below, &equal);
+	v->count(v->points, at, &below, &equal);
 	next = below + equal;
-	r = is_rejected(v, at, SIDE_AT, below + next + v->ties + v->per_point * equal, ret);
+	stat2 = below + next + v->ties + v->per_point * equal;
+	*tried += (int64_t)stat2 > v->crit2 || (int64_t)(2 * next + v->ties) > v->crit2;
+	r = is_rejected(v, at, SIDE_AT, stat2, ret);
 	if (r == 0 && *ret)
 		r = is_rejected(v, at, SIDE_ABOVE, 2 * next + v->ties, ret);
 	return r;
@@ -90,14 +92,14 @@ static int is_point_rejected(const struct inversion *v, double at, bool *ret)
 /* A place after the rejected point @out where the test comes to reject no more. */
 static int bisect(const struct inversion *v, double out, double *ret_low)
 {
-	size_t low, high = v->nr - 1,
-		    equal; /* ranks: of a rejected point, and of one that is not */
+	/* ranks of a rejected point, and of one that is not */
+	size_t low, high = v->nr - 1, equal, tried = 0;
 
-	v->count(v->data, out, &low, &equal);
+	v->count(v->points, out, &low, &equal);
 	while (low + 1 < high) {
 		size_t mid = low + (high - low) / 2;
 		bool rejected = false;
-		int r = is_point_rejected(v, invert_point(v, mid), &rejected);
+		int r = is_point_rejected(v, invert_point(v, mid), &tried, &rejected);
 
 		if (r < 0)
 			return r;
@@ -113,8 +115,8 @@ static int bisect(const struct inversion *v, double out, double *ret_low)
 int invert_low(const struct inversion *v, double *ret_low)
 {
 	double p, at = first_candidate(v);
-	int walked = 0;
-	int r = v->p(v->data, v->next(v->data, -HUGE_VAL), SIDE_BELOW, &p);
+	size_t tried = 0;
+	int r = v->p(v->data, v->next(v->points, -HUGE_VAL), SIDE_BELOW, &p);
 
 	if (r < 0)
 		return r;
@@ -125,16 +127,16 @@ int invert_low(const struct inversion *v, double *ret_low)
 	while (at < HUGE_VAL) {
 		bool rejected = false;
 
-		r = is_point_rejected(v, at, &rejected);
+		r = is_point_rejected(v, at, &tried, &rejected);
 		if (r < 0)
 			return r;
 		if (!rejected) {
 			*ret_low = at;
 			return 0;
 		}
-		if (++walked > INVERT_WALK && v->ties > INVERT_WALK)
+		if (tried >= v->most_tried)
 			return bisect(v, at, ret_low);
-		at = v->next(v->data, at);
+		at = v->next(v->points, at);
 	}
 	*ret_low = HUGE_VAL;
 	return 0;

@@ -13,7 +13,7 @@
  * Most candidates need no exact p.  Breaking ties in any way moves the doubled statistic by at most
  * one for each tied pair, so the tied null lies between two shifted untied ones: a candidate whose
  * statistic plus that slack is still in the untied rejection region is rejected without computing.
- * Masses of ties leave more candidates than can be computed: after INVERT_WALK of them the rest is
+ * Masses of ties leave more candidates than can be computed: after most_tried of them the rest is
  * bisected, which finds a place where rejection ends, if not always the outermost.
  */
 
@@ -41,19 +41,21 @@ static inline int side_compare(double v, double at, enum side side)
  * The points are not stored: there may be a million of them.  They are told by how many lie below
  * and at a number, which takes one walk over the data, and the k-th is found by bisection.
  */
-#define INVERT_WALK 200 /* points gone through before the rest is bisected */
+#define INVERT_TRIED 100 /* the usual most_tried */
 
 struct inversion {
 	size_t nr;	  /* points, at least 1 */
 	size_t most_tied; /* points that are equal, at the most */
 	double alpha;
-	int64_t crit2;	  /* the untied test rejects a doubled statistic up to this; -1: none */
-	size_t ties;	  /* slack everywhere: pairs tied whatever the shift */
-	size_t per_point; /* slack for each point that the shift is equal to */
+	int64_t crit2;	   /* the untied test rejects a doubled statistic up to this; -1: none */
+	size_t ties;	   /* slack everywhere: pairs tied whatever the shift */
+	size_t most_tried; /* candidates gone through with p before the rest is bisected */
+	size_t per_point;  /* slack for each point that the shift is equal to */
 	const void *data;
 	int (*p)(const void *data, double at, enum side side, double *ret_p);
-	void (*count)(const void *data, double v, size_t *ret_below, size_t *ret_at);
-	double (*next)(const void *data, double v); /* smallest point above @v, else INFINITY */
+	const void *points; /* what the following are told */
+	void (*count)(const void *points, double v, size_t *ret_below, size_t *ret_at);
+	double (*next)(const void *points, double v); /* smallest above @v, else INFINITY */
 };
 
 /* The point with @rank, from 0. */

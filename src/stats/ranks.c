@@ -90,9 +90,9 @@ size_t signed_ranks(const struct paired *s, double shift, enum side side, unsign
  * move one way only as the first element grows.  Pairs count once: the second is not before the
  * first.
  */
-void walsh_count(const void *data, double v, size_t *ret_below, size_t *ret_at)
+void walsh_count(const void *points, double v, size_t *ret_below, size_t *ret_at)
 {
-	const struct paired *s = data;
+	const struct paired *s = points;
 	size_t below = s->n, up_to = s->n, nr_below = 0, nr_up_to = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
@@ -107,9 +107,9 @@ void walsh_count(const void *data, double v, size_t *ret_below, size_t *ret_at)
 	*ret_at = nr_up_to - nr_below;
 }
 
-double walsh_next(const void *data, double v)
+double walsh_next(const void *points, double v)
 {
-	const struct paired *s = data;
+	const struct paired *s = points;
 	size_t up_to = s->n;
 	double next = HUGE_VAL;
 
@@ -133,12 +133,14 @@ void walsh_points(const struct paired *s, struct inversion *ret)
 	/* an element has so many partners, and every pair two elements */
 	ret->most_tied = (s->n + 1) * invert_tied(s->d, s->n) / 2 + 1;
 	ret->per_point = 2;
+	ret->most_tried = INVERT_TRIED;
 	ret->ties = 0;
 	for (size_t i = 1; i < s->n; i++) {
 		run = s->d[i] == s->d[i - 1] ? run + 1 : 0;
 		ret->ties += run;
 	}
 	ret->data = s;
+	ret->points = s;
 	ret->count = walsh_count;
 	ret->next = walsh_next;
 }

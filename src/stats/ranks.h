@@ -26,9 +26,9 @@ struct paired {
  */
 size_t signed_ranks(const struct paired *s, double shift, enum side side, unsigned int *rank);
 
-/* The Walsh averages of the data as the points of an inversion; @data is a struct paired. */
-void walsh_count(const void *data, double v, size_t *ret_below, size_t *ret_at);
-double walsh_next(const void *data, double v);
+/* The Walsh averages of the data as the points of an inversion; @points is a struct paired. */
+void walsh_count(const void *points, double v, size_t *ret_below, size_t *ret_at);
+double walsh_next(const void *points, double v);
 /* Largest doubled statistic that the test of @n untied numbers rejects; -1: never.  -ENOMEM. */
 int signrank_critical2(size_t n, double alpha, int64_t *ret);
 /* Fill in the points, and the slack that ties need. */

@@ -318,8 +318,10 @@ int ranksum_interval(const double *x, size_t nx, const double *y, size_t ny, dou
 	_cleanup_(free_doublep) double *ys = NULL;
 	struct two s = { .nx = nx, .ny = ny };
 	struct inversion v = { .nr = nx * ny,
+			       .most_tried = INVERT_TRIED,
 			       .alpha = alpha,
 			       .data = &s,
+			       .points = &s,
 			       .p = p_at,
 			       .count = difference_count,
 			       .next = difference_next };

@@ -13,7 +13,7 @@
 
 #include "stats/stats.h"
 
-#define TREND_MAX 5000	     /* rows; the pairs are gone through */
+#define TREND_MAX 2000	     /* rows; the pairs are gone through */
 #define TREND_EXACT_MAX 50   /* rows without ties: the exact null */
 #define CHANGE_ROWS 256	     /* a longer series is averaged in batches down to this */
 #define CHANGE_POINTS_MAX 16 /* found at the most */

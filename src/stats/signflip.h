@@ -17,7 +17,8 @@
  * Up to SIGNFLIP_EXACT_MAX pairs all signs are counted (meet in the middle, O(2^(n/2)) steps).
  * Above, SIGNFLIP_DRAWS random signs and the observed ones stand for them; p = (1 + hits) / (1 +
  * draws) keeps the level (Phipson & Smyth 2010), the same seed gives the same p and interval, and
- * the interval inverts that p.  Sums that differ by less than 1e-12 of sum |d_i - shift| are tied.
+ * the interval inverts that p.  (A draw and its mirror image are one: |sum| is that of both.)  Sums
+ *that differ by less than 1e-12 of sum |d_i - shift| are tied.
  *
  * Sources: Fisher 1935, section 21; Pitman 1937; Hartigan 1969; Phipson & Smyth 2010.
  * -EDOM, -ENOMEM and "untouched on failure" as in stats/stats.h.
