@@ -37,7 +37,7 @@
 #include "stats/stats.h"
 
 #define EXTREME_MIN 30	   /* maxima or peaks */
-#define EXTREME_MAX 2000   /* keep larger blocks, or a higher threshold */
+#define EXTREME_MAX 1000   /* keep larger blocks, or a higher threshold */
 #define EXTREME_GATE 0.05  /* level of every gate */
 #define EXTREME_REFITS 199 /* of the parametric bootstrap */
 
