@@ -21,7 +21,7 @@ ends <- function(d, alpha) {
 	n <- length(d)
 	k <- sum(2 * psignrank(0:(n * (n + 1) / 2), n) <= alpha)
 	w <- outer(d, d, "+")[upper.tri(diag(n), TRUE)] / 2
-	sort(w)[c(k + 1, n * (n + 1) / 2 - k)]
+	sort(w)[c(k, n * (n + 1) / 2 + 1 - k)]
 }
 
 cat("n level level/3 half see\n")
