@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The command line of the traffic engine, and how its two ends begin and end.  What tests measure is
-# in matrix.t.
+# in matrix.py.
 #
 # usage: traffic.t PROGRAM [ARGUMENT...]   ("irqlab traffic", or the command alone)
 set -u

@@ -6,7 +6,7 @@ What one end reports of itself is exact; sender and receiver differ at most by w
 retransmits and loss agree; our JSON has every key of stock iperf3's with the same type; our tables
 are stock iperf3's but for the numbers.
 
-usage: matrix.t IRQLAB      TAP on stdout; IPERF3=program names another iperf3
+usage: matrix.py IRQLAB      TAP on stdout; IPERF3=program names another iperf3
 """
 
 import itertools
