@@ -435,8 +435,9 @@ static int advance(struct import_reader *r, struct err *e)
 
 /* ---- lines as they come from the cleaner */
 
+/* @kernel: it is a message of the kernel's. */
 static int push(struct import_reader *r, const char *s, size_t len, const struct line *l,
-		struct err *e)
+		bool kernel, struct err *e)
 {
 	struct slot *slot;
 	int failed = r->nr_ahead == IMPORT_AHEAD ? advance(r, e) : 0;
@@ -451,7 +452,7 @@ static int push(struct import_reader *r, const char *s, size_t len, const struct
 	slot->line.nr = l->nr;
 	slot->line.redrawn = l->redrawn;
 	slot->marks = marks_find(&marks, s, len);
-	slot->kernel = label_find_kernel(buf_str(&slot->line.text)) != NULL;
+	slot->kernel = kernel;
 	slot->taken = false;
 	return 0;
 }
@@ -466,9 +467,9 @@ int reader_text(struct import_reader *r, const char *s, size_t len, const struct
 	int failed;
 
 	if (!head || !(marks_find(&marks, s, head) & ((1ULL << IMPORT_NR_FORMATS) - 1)))
-		return push(r, s, len, l, e);
-	failed = push(r, s, s[head - 1] == ' ' ? head - 1 : head, l, e);
-	return failed < 0 ? failed : push(r, kernel, len - head, l, e);
+		return push(r, s, len, l, kernel != NULL, e);
+	failed = push(r, s, s[head - 1] == ' ' ? head - 1 : head, l, false, e);
+	return failed < 0 ? failed : push(r, kernel, len - head, l, true, e);
 }
 
 int reader_flush(struct import_reader *r, struct err *e)

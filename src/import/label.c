@@ -72,6 +72,8 @@ const char *label_find_kernel(const char *line)
 		struct scan_number n;
 
 		scan_space(&p);
+		if (!isdigit((unsigned char)*p))
+			continue;
 		if (scan_number(&p, &n) && n.decimals == 6 && *p == ']')
 			return s;
 	}
