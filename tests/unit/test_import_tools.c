@@ -349,10 +349,12 @@ static void nonsense_is_refused_with_a_reason(void **state)
 	refuses("PING a (1.2.3.4) 56(84) bytes of data.\n"
 		"64 bytes from 1.2.3.4: icmp_seq=1 ttl=64 time=3.1 parsec\n",
 		"in no unit that is known");
-	refuses("duration:   0 00:01:00 | time is in us\n"
+	refuses("Operating System Noise\n"
+		"duration:   0 00:01:00 | time is in us\n"
 		"  0 #58      52200000   99999999  99.99802  91  60  0  0  52285  0  101\n",
 		"more noise than there was time");
-	refuses("duration:   0 00:01:00 | time is in us\n"
+	refuses("Operating System Noise\n"
+		"duration:   0 00:01:00 | time is in us\n"
 		"  0 #58      52200000   999999  101.99802  91  60  0  0  52285  0  101\n",
 		"more noise than there was time");
 	refuses("12:00:01     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal   %idle\n"
