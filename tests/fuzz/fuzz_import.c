@@ -5,8 +5,10 @@
  *	fuzz_import tests/fuzz/corpus/import
  */
 #include <assert.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -36,6 +38,23 @@ static void check_cyclictest(const struct cyclictest_run *run)
 	}
 }
 
+/* What holds whatever the tool. */
+static void check_common(const struct import_run *run)
+{
+	for (size_t i = 0; i < run->nr_figures; i++) {
+		const struct import_figure *f = &run->figures[i];
+
+		assert(*f->metric && *f->unit && !strpbrk(f->labels, " \n"));
+		assert(isfinite(f->value) && f->half >= 0 && f->n >= -1);
+		assert(import_figure_find(run, f->metric, f->labels) == f);
+	}
+	for (size_t i = 0; i < run->nr_series; i++)
+		for (size_t k = 0; k < run->series[i].nr; k++)
+			assert(isfinite(run->series[i].points[k].v));
+	for (size_t i = 0; i < run->nr_hists; i++)
+		assert(run->hists[i].width >= 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_(import_release) struct import_doc doc = {};
@@ -50,8 +69,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(i == 0 || doc.runs[i - 1].line <= run->line);
 		if (import_iperf3(run))
 			check_iperf3(import_iperf3(run));
-		else
+		else if (import_cyclictest(run) && import_cyclictest(run)->nr)
 			check_cyclictest(import_cyclictest(run));
+		check_common(run);
 	}
 	return 0;
 }
