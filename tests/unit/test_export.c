@@ -311,8 +311,8 @@ static void iperf3_form_has_what_was_measured(void **state)
 	assert_near(number(json_field_object(at(list, 24), "sum"), "end"), 2, 1e-9);
 	assert_near(number(json_field_object(end, "sum_sent"), "bytes"), 23.4e9 / 8 * 2, 1);
 	assert_near(number(json_field_object(end, "sum_sent"), "retransmits"), 25, 0);
-	o = json_field_object(json_field_object(o, "start"), "test_start");
-	assert_near(number(o, "reverse"), 0, 0);
+	sum = json_field_object(json_field_object(o, "start"), "test_start");
+	assert_near(number(sum, "reverse"), 0, 0);
 }
 
 static void iperf3_form_makes_nothing_up(void **state)
