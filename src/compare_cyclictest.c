@@ -22,7 +22,7 @@ static double chance_smaller(const struct threads *t)
 
 static bool has_samples(const struct threads *t)
 {
-	return t->a->cycles > 0 && t->b->cycles > 0;
+	return t->a->cycles > 0 && t->b->cycles > 0 && t->a->max >= 0 && t->b->max >= 0;
 }
 
 static bool is_comparable(const struct threads *t)
@@ -90,6 +90,15 @@ static struct overview look(const struct cyclictest_run *a, const struct cyclict
 
 /* ---- text */
 
+/* "-" for what the text does not hold. */
+static void put_number(struct buf *out, int width, int64_t v)
+{
+	if (v < 0)
+		buf_printf(out, " %*s", width, "-");
+	else
+		buf_printf(out, " %*" PRId64, width, v);
+}
+
 static void put_line(struct buf *out, const char *side, const struct cyclictest_thread *t,
 		     bool first)
 {
@@ -97,10 +106,13 @@ static void put_line(struct buf *out, const char *side, const struct cyclictest_
 		buf_printf(out, "  %4" PRId64, t->t);
 	else
 		buf_puts(out, "      ");
-	buf_printf(out,
-		   "  %s   %4" PRId64 " %7" PRId64 " %7" PRId64 " %7" PRId64 " %8" PRId64
-		   " of %" PRId64 "\n",
-		   side, t->prio, t->interval_us, t->min, t->avg, t->max, t->cycles);
+	buf_printf(out, "  %s  ", side);
+	put_number(out, 4, t->prio);
+	put_number(out, 7, t->interval_us);
+	put_number(out, 7, t->min);
+	put_number(out, 7, t->avg);
+	put_number(out, 8, t->max);
+	buf_printf(out, " of %" PRId64 "\n", t->cycles);
 }
 
 static void put_table(const struct cyclictest_run *a, const struct cyclictest_run *b,

@@ -29,8 +29,15 @@ struct side {
 	size_t len;
 	struct import_doc *doc;
 	unsigned int pick;
-	size_t first, nr; /* of doc->runs */
+	size_t first, nr;   /* of doc->runs */
+	const size_t *runs; /* positions of the pairs in doc->runs; NULL: from @first on */
 };
+
+/* Position of the run in pair @i. */
+static size_t run_of(const struct side *s, size_t i)
+{
+	return s->runs ? s->runs[i] : s->first + i;
+}
 
 /* ---- pieces of output */
 
@@ -206,9 +213,11 @@ static int refuse_empty(const struct side *s, struct err *e)
 			       "line %zu: %s: %s",
 			       s->name, doc->nr_skipped, doc->skipped[0].line, doc->skipped[0].tool,
 			       doc->skipped[0].reason);
-	return err_set(e, -ENODATA,
-		       "%s: no result found: expected iperf3's TCP table or cyclictest's T: lines",
-		       s->name);
+	return err_set(
+		e, -ENODATA,
+		"%s: no result found: no line in it reads as one that a known program prints, "
+		"such as iperf3's table or cyclictest's T: lines",
+		s->name);
 }
 
 static int apply_pick(struct side *s, struct err *e)
@@ -243,7 +252,8 @@ static int refuse_single(const struct side *s, unsigned int pick, struct err *e)
 			       s->name, pick, s->name, pick, s->file, pick, s->file,
 			       pick == 1 ? 2 : 1, s->name, s->doc->nr_runs, buf_str(&runs));
 	return err_set(e, -EINVAL,
-		       "%s alone: expected exactly two runs of one tool in it; pick two, as in: "
+		       "%s alone: expected exactly two runs of one tool in it, or headings that "
+		       "tell before from after; pick two, as in: "
 		       "compare %s#1 %s#2; it holds %zu:%s",
 		       s->name, s->file, s->file, s->doc->nr_runs, buf_str(&runs));
 }
@@ -260,8 +270,8 @@ static int refuse_numbers(const struct side *a, const struct side *b, struct err
 		       a->nr, a->name, b->nr, b->name, more->file, more->name, buf_str(&runs));
 }
 
-/* Split a text that was given alone into its two runs. */
-static int split_single(struct side *a, struct side *b, struct err *e)
+/* Split a text that was given alone into its pairs. */
+static int split_single(struct side *a, struct side *b, struct compare_pairs *pairs, struct err *e)
 {
 	struct import_doc *doc = a->doc;
 
@@ -271,11 +281,11 @@ static int split_single(struct side *a, struct side *b, struct err *e)
 		return refuse_empty(a, e);
 	if (a->pick > doc->nr_runs)
 		return apply_pick(a, e);
-	if (a->pick || b->pick || doc->nr_runs != 2 || doc->runs[0].ops != doc->runs[1].ops)
+	if (a->pick || b->pick)
 		return refuse_single(a, a->pick ? a->pick : b->pick, e);
-	a->pick = 1;
-	b->pick = 2;
-	return 0;
+	if (compare_pairs_within(doc, pairs) < 0)
+		return err_nomem(e, "compare");
+	return pairs->nr ? 0 : refuse_single(a, 0, e);
 }
 
 /* Whether both sides are the same run of the same text. */
@@ -284,34 +294,59 @@ static bool is_same(const struct side *a, const struct side *b)
 	return a->first == b->first && a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
 }
 
-static int pair_runs(struct side *a, struct side *b, struct err *e)
+static int check_tools(const struct side *a, const struct side *b, struct err *e)
 {
-	int r = a->doc == b->doc ? split_single(a, b, e) : 0;
+	for (size_t i = 0; i < a->nr; i++) {
+		const struct import_run *x = &a->doc->runs[run_of(a, i)];
+		const struct import_run *y = &b->doc->runs[run_of(b, i)];
 
-	if (r == 0)
-		r = apply_pick(a, e);
+		if (x->ops != y->ops)
+			return err_set(e, -EINVAL,
+				       "%s#%zu is a run of %s, %s#%zu one of %s: different tools "
+				       "measure different things; pick two of one tool",
+				       a->name, run_of(a, i) + 1, x->tool, b->name,
+				       run_of(b, i) + 1, y->tool);
+	}
+	return 0;
+}
+
+static void use_pairs(struct side *a, struct side *b, const struct compare_pairs *pairs)
+{
+	a->runs = pairs->a;
+	b->runs = pairs->b;
+	a->nr = b->nr = pairs->nr;
+}
+
+static int pair_runs(struct side *a, struct side *b, struct compare_pairs *pairs, struct err *e)
+{
+	int r = a->doc == b->doc ? split_single(a, b, pairs, e) : 0;
+
+	if (r < 0)
+		return r;
+	if (pairs->nr) {
+		use_pairs(a, b, pairs);
+		return 0;
+	}
+	r = apply_pick(a, e);
 	if (r == 0)
 		r = apply_pick(b, e);
 	if (r < 0)
 		return r;
+	if (a->nr != b->nr && !a->pick && !b->pick) {
+		if (compare_pairs_across(a->doc, b->doc, pairs) < 0)
+			return err_nomem(e, "compare");
+		if (!pairs->nr)
+			return refuse_numbers(a, b, e);
+		use_pairs(a, b, pairs);
+		return 0;
+	}
 	if (a->nr != b->nr)
 		return refuse_numbers(a, b, e);
 	if (is_same(a, b))
 		return err_set(e, -EINVAL,
 			       "%s#%zu and %s#%zu are the same run: name two different ones",
 			       a->name, a->first + 1, b->name, b->first + 1);
-	for (size_t i = 0; i < a->nr; i++) {
-		const struct import_run *x = &a->doc->runs[a->first + i];
-		const struct import_run *y = &b->doc->runs[b->first + i];
-
-		if (x->ops != y->ops)
-			return err_set(e, -EINVAL,
-				       "%s#%zu is a run of %s, %s#%zu one of %s: different tools "
-				       "measure different things; pick two of one tool",
-				       a->name, a->first + i + 1, x->tool, b->name,
-				       b->first + i + 1, y->tool);
-	}
-	return 0;
+	return check_tools(a, b, e);
 }
 
 /* ---- output */
@@ -367,37 +402,100 @@ static void put_text_inside(const struct side *s, size_t i, struct buf *out)
 			s->letter, run->text_row_line, run->text_line);
 }
 
+static const char *title(const struct import_run *run)
+{
+	if (import_iperf3(run) && strcmp(run->tool, "iperf2") == 0)
+		return import_iperf3(run)->udp ? "UDP throughput (iperf2)"
+					       : "TCP throughput (iperf2)";
+	if (import_iperf3(run))
+		return import_iperf3(run)->udp ? "UDP throughput (iperf3)"
+					       : "TCP throughput (iperf3)";
+	return import_cyclictest(run) ? "wake-up latency (cyclictest)" : run->tool;
+}
+
+/* What is compared depends on the tool. */
+static int put_answer(const struct compare_pair *p, const struct compare_opts *opts,
+		      struct buf *out, struct err *e)
+{
+	const struct iperf3_run *a = import_iperf3(p->a), *b = import_iperf3(p->b);
+	int r;
+
+	if (import_cyclictest(p->a) && import_cyclictest(p->a)->nr && import_cyclictest(p->b)->nr)
+		return compare_cyclictest(p, opts, out, e);
+	if (!a)
+		return compare_figures(p, opts, out, e);
+	if (a->udp != b->udp)
+		return err_set(e, -EINVAL, "one is of TCP, the other of UDP");
+	r = compare_iperf3(p, opts, out, e);
+	if (r < 0 || !a->udp)
+		return r;
+	if (!opts->json)
+		buf_putc(out, '\n');
+	return compare_figures(p, opts, out, e);
+}
+
+static void put_notes(const struct side *s, const struct import_run *run, struct buf *out)
+{
+	for (size_t i = 0; i < run->nr_notes && i < 8; i++)
+		compare_para(out, "%s, line %zu: %s.", s->letter, run->notes[i].line,
+			     run->notes[i].text);
+}
+
 static int put_pair(const struct side *a, const struct side *b, size_t i,
 		    const struct compare_opts *opts, struct buf *out, struct err *e)
 {
-	struct compare_pair p = { &a->doc->runs[a->first + i], &b->doc->runs[b->first + i] };
-	bool iperf3 = import_iperf3(p.a) != NULL;
+	struct compare_pair p = { &a->doc->runs[run_of(a, i)], &b->doc->runs[run_of(b, i)] };
+	bool figures = !import_iperf3(p.a) && !import_cyclictest(p.a);
 	int r;
 
 	if (opts->json) {
 		compare_json_comma(out);
 		buf_putc(out, '{');
 		compare_json_text(out, "tool", p.a->tool);
-		put_side_json(a, "a", a->first + i, out);
-		put_side_json(b, "b", b->first + i, out);
+		put_side_json(a, "a", run_of(a, i), out);
+		put_side_json(b, "b", run_of(b, i), out);
 	} else {
-		buf_printf(out, "%s%s\n", i ? "\n" : "",
-			   iperf3 ? "TCP throughput (iperf3)" : "wake-up latency (cyclictest)");
-		put_side(a, a->first + i, out);
-		put_side(b, b->first + i, out);
+		buf_printf(out, "%s%s\n", i ? "\n" : "", title(p.a));
+		put_side(a, run_of(a, i), out);
+		put_side(b, run_of(b, i), out);
 		buf_putc(out, '\n');
 	}
-	r = iperf3 ? compare_iperf3(&p, opts, out, e) : compare_cyclictest(&p, opts, out, e);
+	r = put_answer(&p, opts, out, e);
 	if (r < 0)
-		return err_wrap(e, "%s#%zu against %s#%zu", a->name, a->first + i + 1, b->name,
-				b->first + i + 1);
+		return err_wrap(e, "%s#%zu against %s#%zu", a->name, run_of(a, i) + 1, b->name,
+				run_of(b, i) + 1);
 	if (opts->json) {
 		buf_putc(out, '}');
 		return 0;
 	}
-	put_text_inside(a, a->first + i, out);
-	put_text_inside(b, b->first + i, out);
+	if (figures) {
+		put_notes(a, p.a, out);
+		put_notes(b, p.b, out);
+	}
+	put_text_inside(a, run_of(a, i), out);
+	put_text_inside(b, run_of(b, i), out);
 	return 0;
+}
+
+/* Runs that are in no pair, and where the text was cut. */
+static void put_left(const struct side *s, const struct compare_pairs *pairs, struct buf *out)
+{
+	for (size_t i = 0; i < pairs->nr_left && i < 12; i++) {
+		const struct import_run *run = &s->doc->runs[pairs->left[i]];
+
+		compare_para(out, "Not paired: #%zu, %s at line %zu%s%s%s.", pairs->left[i] + 1,
+			     run->tool, run->line, *run->heading ? " (" : "",
+			     *run->heading ? run->heading : "", *run->heading ? ")" : "");
+	}
+	if (pairs->nr_left > 12)
+		compare_para(out, "Not paired: %zu more.", pairs->nr_left - 12);
+}
+
+static void put_remarks(const struct side *s, struct buf *out)
+{
+	for (size_t i = 0; i < s->doc->nr_remarks && i < 6; i++)
+		compare_para(out, "%s, line %zu: %s.", s->letter, s->doc->remarks[i].line,
+			     s->doc->remarks[i].text);
 }
 
 static void put_skipped(const struct side *s, struct buf *out)
@@ -432,8 +530,8 @@ static void put_skipped_json(const struct side *s, struct buf *out)
 	}
 }
 
-static int put_all(const struct side *a, const struct side *b, const struct compare_opts *opts,
-		   struct buf *out, struct err *e)
+static int put_all(const struct side *a, const struct side *b, const struct compare_pairs *pairs,
+		   const struct compare_opts *opts, struct buf *out, struct err *e)
 {
 	bool alone = a->doc == b->doc;
 
@@ -451,15 +549,26 @@ static int put_all(const struct side *a, const struct side *b, const struct comp
 		compare_json_number(
 			out, "nr_skipped",
 			(double)(a->doc->nr_skipped + (alone ? 0 : b->doc->nr_skipped)));
-		buf_puts(out, ",\"skipped\":[");
+		buf_puts(out, ",\"not_paired\":[");
+		for (size_t i = 0; i < pairs->nr_left; i++)
+			buf_printf(out, "%s%zu", i ? "," : "", pairs->left[i] + 1);
+		buf_puts(out, "],\"skipped\":[");
 		put_skipped_json(a, out);
 		if (!alone)
 			put_skipped_json(b, out);
 		buf_puts(out, "]}\n");
 	} else {
+		if (pairs->nr_left)
+			buf_putc(out, '\n');
+		put_left(a, pairs, out);
 		put_skipped(a, out);
 		if (!alone)
 			put_skipped(b, out);
+		if (a->doc->nr_remarks || (!alone && b->doc->nr_remarks))
+			buf_putc(out, '\n');
+		put_remarks(a, out);
+		if (!alone)
+			put_remarks(b, out);
 		buf_putc(out, '\n');
 		compare_para(out, "Verdict: undecided. %s", reason_one_run);
 	}
@@ -477,6 +586,7 @@ int compare_files(const char *a_name, const char *a, size_t a_len, const char *b
 		  struct err *e)
 {
 	_cleanup_(import_release) struct import_doc doc_a = {}, doc_b = {};
+	_cleanup_(compare_pairs_release) struct compare_pairs pairs = {};
 	_cleanup_(buf_release) struct buf text = {};
 	struct side sa = { shown(a_name), a_name, "A", a, a_len, &doc_a, opts->pick_a };
 	struct side sb = { shown(a_name), a_name, "B", a, a_len, &doc_a, opts->pick_b };
@@ -491,9 +601,9 @@ int compare_files(const char *a_name, const char *a, size_t a_len, const char *b
 	if (r == 0 && b)
 		r = import_text(b, b_len, &doc_b, e);
 	if (r == 0)
-		r = pair_runs(&sa, &sb, e);
+		r = pair_runs(&sa, &sb, &pairs, e);
 	if (r == 0)
-		r = put_all(&sa, &sb, opts, &text, e);
+		r = put_all(&sa, &sb, &pairs, opts, &text, e);
 	if (r == 0 && buf_add(out, buf_str(&text), text.len) < 0)
 		r = err_nomem(e, "compare");
 	return r < 0 ? EXIT_FAILED : EXIT_UNDECIDED;

@@ -343,6 +343,8 @@ static void note_part(const struct part *p, const char *side, struct buf *out,
 	if (s->tail)
 		say(out, "%s: %zu short row(s), left over at the end of the test, are left out.",
 		    side, s->tail);
+	if (s->odd)
+		say(out, "%s: %zu row(s) longer than the others are left out.", side, s->odd);
 	if (s->added_up)
 		say(out, "%s: no [SUM] rows; %zu streams are added up per interval.", side,
 		    s->streams);

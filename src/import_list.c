@@ -25,10 +25,34 @@ static void put_value(struct buf *out, const char *unit, double v)
 		text_si(out, v / 1e9, "s");
 	else if (strcmp(unit, "ratio") == 0)
 		buf_printf(out, "%.4g %%", 100 * v);
+	else if (strcmp(unit, "1/s") == 0)
+		buf_printf(out, "%.6g/s", v);
 	else if (strcmp(unit, "count") == 0)
 		buf_printf(out, "%.15g", v);
 	else
 		text_si(out, v, unit);
+}
+
+/* "direction=sent,stream=5" as " sent stream=5": the keys that everybody knows are not said. */
+static void put_labels(struct buf *out, const char *s)
+{
+	static const char *const known[] = { "direction=", "role=", "side=" };
+
+	while (*s) {
+		size_t n = strcspn(s, ",");
+
+		for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+			size_t k = strlen(known[i]);
+
+			if (strncmp(s, known[i], k) == 0) {
+				s += k;
+				n -= k;
+			}
+		}
+		buf_putc(out, ' ');
+		text_printable(out, s, n);
+		s += n + (s[n] == ',');
+	}
 }
 
 static void put_figures(struct buf *out, const struct import_run *run)
@@ -42,11 +66,7 @@ static void put_figures(struct buf *out, const struct import_run *run)
 			continue;
 		buf_puts(out, shown++ ? ", " : "");
 		buf_puts(out, f->metric);
-		if (*f->labels) {
-			buf_putc(out, '[');
-			text_printable(out, f->labels, strlen(f->labels));
-			buf_putc(out, ']');
-		}
+		put_labels(out, f->labels);
 		buf_putc(out, ' ');
 		put_value(out, f->unit, f->value);
 	}
@@ -75,40 +95,10 @@ static void put_label(struct buf *out, const struct import_run *run)
 
 /* ---- one run */
 
-static uint64_t hash_bytes(uint64_t h, const void *data, size_t len)
-{
-	const unsigned char *s = data;
-
-	while (len--)
-		h = (h ^ *s++) * 1099511628211U;
-	return h;
-}
-
-/* Of all that the run says, but not where it stood and how it was called. */
-static uint64_t hash_run(const struct import_run *run)
-{
-	uint64_t h = hash_bytes(14695981039346656037U, run->tool, strlen(run->tool));
-
-	for (size_t i = 0; i < run->nr_figures; i++) {
-		const struct import_figure *f = &run->figures[i];
-
-		h = hash_bytes(h, f->metric, strlen(f->metric));
-		h = hash_bytes(h, f->labels, strlen(f->labels));
-		h = hash_bytes(h, &f->value, sizeof(f->value));
-	}
-	for (size_t i = 0; i < run->nr_series; i++)
-		for (size_t k = 0; k < run->series[i].nr; k++)
-			h = hash_bytes(h, &run->series[i].points[k].v, sizeof(double));
-	for (size_t i = 0; i < run->nr_hists; i++)
-		for (size_t k = 0; k < run->hists[i].nr; k++)
-			h = hash_bytes(h, &run->hists[i].bars[k].count, sizeof(uint64_t));
-	return h;
-}
-
 /* The number of the run before that says the same, or 0. */
 static size_t find_same(struct import_list *l, const struct import_run *run)
 {
-	uint64_t h = hash_run(run);
+	uint64_t h = import_run_hash(run);
 
 	for (size_t i = 0; i < l->nr_seen; i++)
 		if (l->seen[i] == h)

@@ -175,6 +175,9 @@ struct import_doc {
 
 /* Contents of a run that a sink has taken. */
 void import_run_release(struct import_run *run);
+/* Of all that the run says, but not of where it stood and how it was called: a run that is quoted
+ * again has the same. */
+uint64_t import_run_hash(const struct import_run *run);
 
 /* Return: 0, also when the text holds no run at all; -ENOMEM. */
 int import_text(const char *text, size_t len, struct import_doc *ret, struct err *e);
@@ -189,7 +192,8 @@ void import_release(struct import_doc *doc);
  */
 int import_pick(const char *arg, char **ret_path, unsigned int *ret_nr, struct err *e);
 
-/* iperf3: tables of client and server, 3.0 ("Bandwidth") to 3.2x ("Bitrate"), and its JSON. */
+/* iperf3: tables of client and server, 3.0 ("Bandwidth") to 3.2x ("Bitrate"), and its JSON; and
+ * iperf2, whose tables hold the same. */
 
 enum iperf3_kind {
 	IPERF3_INTERVAL,
@@ -266,9 +270,11 @@ struct iperf3_series {
 	int64_t sender_retr;		 /* -1: not there */
 };
 
-/* NULL when @run is of another tool. */
+/* NULL when @run is neither of iperf3 nor of iperf2. */
 const struct iperf3_run *import_iperf3(const struct import_run *run);
 bool iperf3_has_role(const struct iperf3_run *run, enum iperf3_role role);
+/* Whose bytes the interval rows of @role count: "sent", "received", "" when it is not said. */
+const char *iperf3_direction(const struct iperf3_run *run, enum iperf3_role role);
 /* "TX-C", "" for none. */
 const char *iperf3_role_name(enum iperf3_role role);
 /* Return: 0 (also with nr == 0: only a summary); -ENOMEM. Cost: O(n log n). */

@@ -39,7 +39,7 @@ static const char *const role_names[] = { "", "TX-C", "RX-C", "TX-S", "RX-S" };
 
 const struct iperf3_run *import_iperf3(const struct import_run *run)
 {
-	return run->ops == &import_ops_iperf3 ? run->data : NULL;
+	return run->ops == &import_ops_iperf3 || run->ops == &import_ops_iperf2 ? run->data : NULL;
 }
 
 const char *iperf3_role_name(enum iperf3_role role)
@@ -112,7 +112,7 @@ static bool scan_unit(const char **p, const struct unit *units, struct scan_numb
 	return false;
 }
 
-static bool scan_bytes(const char **p, struct scan_number *n)
+bool iperf3_scan_bytes(const char **p, struct scan_number *n)
 {
 	static const struct unit units[] = {
 		{ "Bytes", 1 },		  { "KBytes", 1024 },	       { "MBytes", 1048576 },
@@ -130,7 +130,7 @@ static bool scan_bytes(const char **p, struct scan_number *n)
 	return true;
 }
 
-static bool scan_rate(const char **p, struct scan_number *n)
+bool iperf3_scan_rate(const char **p, struct scan_number *n)
 {
 	static const struct unit units[] = { { "bits/sec", 1 },
 					     { "Kbits/sec", 1e3 },
@@ -220,7 +220,7 @@ static const char *scan_rest(const char **p, struct iperf3_row *row)
 	if (row->packets < 0 && scan_int(p, 12, &row->retr)) {
 		if (**p == '.' || **p == '/' || row->retr < 0)
 			return "neither retransmits nor datagrams after the rate";
-		if (scan_bytes(p, &n))
+		if (iperf3_scan_bytes(p, &n))
 			row->cwnd_bytes = n.value;
 	}
 	scan_space(p);
@@ -242,9 +242,9 @@ static const char *scan_row(const char **p, struct iperf3_row *row)
 
 	if (why)
 		return why;
-	if (!scan_bytes(p, &bytes))
+	if (!iperf3_scan_bytes(p, &bytes))
 		return "no transfer such as 106 MBytes after the interval";
-	if (!scan_rate(p, &rate))
+	if (!iperf3_scan_rate(p, &rate))
 		return "no rate such as 888 Mbits/sec after the transfer";
 	row->bytes = bytes.value;
 	row->bytes_half = bytes.half;
@@ -263,8 +263,8 @@ static bool is_rest(const char *line)
 
 	if (*line == '(' || strncmp(line, "ms ", 3) == 0)
 		return true; /* of UDP's loss */
-	if (!scan_bytes(&line, &n) && scan_int(&line, 12, &retr) && !scan_bytes(&line, &n) &&
-	    *line != ' ' && *line != '/')
+	if (!iperf3_scan_bytes(&line, &n) && scan_int(&line, 12, &retr) &&
+	    !iperf3_scan_bytes(&line, &n) && *line != ' ' && *line != '/')
 		return false; /* a number alone may be anything */
 	if (*line == '/')
 		return true;
@@ -574,7 +574,7 @@ static int iperf3_row(struct import_feed *f, const struct import_line *l,
 	return r < 0 ? r : took;
 }
 
-static void iperf3_release(void *data)
+void iperf3_release(void *data)
 {
 	struct iperf3_run *run = data;
 

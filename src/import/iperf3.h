@@ -22,6 +22,12 @@ int iperf3_sort_out(struct iperf3_run *data);
 /* Sort the rows into samples and others, and say what is odd; the figures and series. */
 int iperf3_finish(struct import_run *run);
 
+void iperf3_release(void *data);
+
+/* "3.03 GBytes", "26.0 Gbits/sec" and the like, in bytes and bits/s. */
+bool iperf3_scan_bytes(const char **p, struct scan_number *n);
+bool iperf3_scan_rate(const char **p, struct scan_number *n);
+
 bool iperf3_json_sniff(const struct json_val *doc);
 int iperf3_json_item(struct import_feed *f, const char *key, const struct json_val *item,
 		     size_t nr);

@@ -22,8 +22,7 @@ static double seconds(const struct iperf3_row *row)
 	return (double)(row->end_ns - row->start_ns) / (double)NS_PER_S;
 }
 
-/* Whose bytes the interval rows of @role count: "sent", "received" or "" when it is not said. */
-static const char *direction_of(const struct iperf3_run *run, enum iperf3_role role)
+const char *iperf3_direction(const struct iperf3_run *run, enum iperf3_role role)
 {
 	bool sent = false, received = false;
 
@@ -248,6 +247,14 @@ static bool is_whole(const struct side *side, const struct iperf3_row *row)
 	return side->sum ? row->stream == IPERF3_SUM : side->single;
 }
 
+static bool has_bytes(const struct iperf3_run *run, enum iperf3_role role)
+{
+	for (size_t i = 0; i < run->nr && i < 64; i++)
+		if (run->rows[i].role == role && run->rows[i].bytes > 0)
+			return true;
+	return false;
+}
+
 static int add_summary(struct import_run *run, const struct iperf3_row *row,
 		       const struct side *side)
 {
@@ -259,6 +266,10 @@ static int add_summary(struct import_run *run, const struct iperf3_row *row,
 	int r;
 
 	put_labels(labels, direction, row->role, whole ? -1 : row->stream);
+	if (row->bytes == 0 && has_bytes(run->data, row->role))
+		return import_note(run, row->line,
+				   "a summary of 0 bytes%s%s: not known at this end, left out",
+				   *direction ? ", " : "", direction);
 	r = import_figure_add(run, &(struct import_figure){ .metric = "throughput",
 							    .unit = "bit/s",
 							    .labels = labels,
@@ -370,7 +381,7 @@ static int finish_role(struct import_run *run, enum iperf3_role role)
 {
 	const struct iperf3_run *data = run->data;
 	_cleanup_(iperf3_series_release) struct iperf3_series s = {};
-	struct side side = { role, direction_of(data, role), has_sum(data, role), false };
+	struct side side = { role, iperf3_direction(data, role), has_sum(data, role), false };
 	bool has_summary = false;
 	size_t checked = 0;
 	int r = iperf3_series(data, role, &s);

@@ -297,6 +297,35 @@ int import_note(struct import_run *run, size_t line, const char *fmt, ...)
 	return 0;
 }
 
+static uint64_t hash_bytes(uint64_t h, const void *data, size_t len)
+{
+	const unsigned char *s = data;
+
+	while (len--)
+		h = (h ^ *s++) * 1099511628211U;
+	return h;
+}
+
+uint64_t import_run_hash(const struct import_run *run)
+{
+	uint64_t h = hash_bytes(14695981039346656037U, run->tool, strlen(run->tool));
+
+	for (size_t i = 0; i < run->nr_figures; i++) {
+		const struct import_figure *f = &run->figures[i];
+
+		h = hash_bytes(h, f->metric, strlen(f->metric));
+		h = hash_bytes(h, f->labels, strlen(f->labels));
+		h = hash_bytes(h, &f->value, sizeof(f->value));
+	}
+	for (size_t i = 0; i < run->nr_series; i++)
+		for (size_t k = 0; k < run->series[i].nr; k++)
+			h = hash_bytes(h, &run->series[i].points[k].v, sizeof(double));
+	for (size_t i = 0; i < run->nr_hists; i++)
+		for (size_t k = 0; k < run->hists[i].nr; k++)
+			h = hash_bytes(h, &run->hists[i].bars[k].count, sizeof(uint64_t));
+	return h;
+}
+
 void import_run_release(struct import_run *run)
 {
 	if (run->ops && run->data && run->ops->release)

@@ -308,14 +308,6 @@ static void what_cannot_be_paired_is_refused_with_the_runs(void **state)
 	} cases[] = {
 		{ MAIL "latency.txt",
 		  NULL,
-		  {},
-		  { "exactly two", "\n  #3 cyclictest at line 16", "\n  #1" } },
-		{ MAIL "latency.txt",
-		  MAIL "latency-after.txt",
-		  {},
-		  { "6 run(s)", "pick one", "(under traffic, old kernel)" } },
-		{ MAIL "latency.txt",
-		  NULL,
 		  { .pick_a = 3 },
 		  { "#3 picks one run; compare needs two", "latency.txt#3 " MAIL "latency.txt#1;",
 		    "holds 6:\n  #1 cyclictest at line " } },
@@ -361,6 +353,55 @@ static void what_cannot_be_paired_is_refused_with_the_runs(void **state)
 		assert_true(e.code < 0);
 		for (size_t k = 0; k < 3; k++)
 			assert_contains(e.msg, cases[i].needles[k]);
+	}
+}
+
+static void headings_tell_the_pairs(void **state)
+{
+	_cleanup_(free_json) struct json_object *o =
+		answer(MAIL "latency.txt", NULL, (struct compare_opts){});
+
+	assert_int_equal(json_object_array_length(at(o, "pairs")), 2);
+	assert_int_equal(number(o, "pairs.0.a.run"), 1);
+	assert_int_equal(number(o, "pairs.0.b.run"), 2);
+	assert_string_equal(string(o, "pairs.1.a.heading"), "under traffic, old kernel");
+	assert_string_equal(string(o, "pairs.1.b.heading"), "under traffic, new kernel");
+	assert_int_equal(json_object_array_length(at(o, "not_paired")), 2);
+	assert_int_equal(number(o, "not_paired.0"), 5);
+}
+
+/* Headings over one row each, and which pair they make: "12": the first with the second. */
+static void opposite_words_are_needed_for_a_pair(void **state)
+{
+	static const struct {
+		const char *headings[3];
+		const char *needle;
+	} cases[] = {
+		{ { "without the patch", "with the patch", "idle" }, "\"not_paired\":[3]" },
+		{ { "idle", "threadirqs: off", "threadirqs: on" }, "\"not_paired\":[1]" },
+		{ { "Before (4.4):", "something", "AFTER, 4.4" }, "\"not_paired\":[2]" },
+		{ { "before", "during", "later" }, NULL },
+		{ { "before one", "after two", "between" }, NULL },
+	};
+	static const char row[] = "T: 0 ( 9) P:98 I:250 C: 9%zu Min: 1 Act: 1 Avg: 2 Max: 3\n";
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(buf_release) struct buf text = {}, out = {};
+		const struct compare_opts opts = { .json = true };
+		struct err e = {};
+		int code;
+
+		for (size_t k = 0; k < 3; k++) {
+			buf_printf(&text, "%s\n", cases[i].headings[k]);
+			buf_printf(&text, row, k);
+			buf_puts(&text, "\n");
+		}
+		code = compare_text(buf_str(&text), NULL, &opts, &out, &e);
+		assert_int_equal(code, cases[i].needle ? 4 : 1);
+		if (cases[i].needle)
+			assert_contains(buf_str(&out), cases[i].needle);
+		else
+			assert_contains(e.msg, "headings that tell before from after");
 	}
 }
 
@@ -571,6 +612,8 @@ int main(void)
 		cmocka_unit_test(threads_are_paired_by_number),
 		cmocka_unit_test(runs_are_paired_by_order_when_the_numbers_match),
 		cmocka_unit_test(what_cannot_be_paired_is_refused_with_the_runs),
+		cmocka_unit_test(headings_tell_the_pairs),
+		cmocka_unit_test(opposite_words_are_needed_for_a_pair),
 		cmocka_unit_test(the_oddities_of_rows_are_named),
 		cmocka_unit_test(both_directions_are_compared_apart),
 		cmocka_unit_test(summaries_alone_bear_no_interval),
