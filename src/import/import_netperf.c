@@ -21,7 +21,7 @@
  * Rows are bare numbers, so the banner says what they are and the last line of the heading in
  * which unit.  UDP has a second row for the receiver, request/response a second one without a
  * result.  The omni tests print "THROUGHPUT=9413.55" (-k), or a line of names and one of values
- * with commas (-o); their -O has columns without a unit in a fixed place and is not read.
+ * with commas (-o), or several lines of names and one of values (-O), of whatever test they are of.
  * Bytes are of 2^10, 2^20, 2^30 there, bits of 10^3, 10^6, 10^9.
  */
 
@@ -43,6 +43,9 @@ struct netperf_state {
 	/* -o: what each column is: index into keys + 1, 0 for what we do not want */
 	unsigned char column[COLUMNS_MAX];
 	size_t nr_columns;
+	bool words;  /* -O: columns are words, not parted by commas */
+	bool headed; /* the classic heading has come */
+	bool fresh;  /* a heading without a banner above it: its row begins a run */
 };
 
 struct netperf_data {
@@ -154,6 +157,76 @@ static bool is_titles(const char *line)
 	return false;
 }
 
+/*
+ * -O: what the first line of the names says of each column.  "Throughput" is the value, and where
+ * it comes again the unit; "Local", "Remote" and the like are something that we do not want.
+ */
+static const struct {
+	const char *word;
+	unsigned char key; /* index into keys + 1 */
+} first_words[] = {
+	{ "Throughput", 1 }, { "Elapsed", 3 }, { "Round", 4 },	   { "Transaction", 5 },
+	{ "Minimum", 6 },    { "Mean", 7 },    { "Maximum", 8 },   { "Stddev", 9 },
+	{ "50th", 10 },	     { "90th", 11 },   { "99th", 12 },	   { "Local", 0 },
+	{ "Remote", 0 },     { "Result", 0 },  { "Request", 0 },   { "Response", 0 },
+	{ "Burst", 0 },	     { "Command", 0 }, { "Direction", 0 }, { "Confidence", 0 },
+};
+
+/* Fills @s when it is not NULL. */
+static bool read_words(const char *line, struct netperf_state *s)
+{
+	bool throughput = false, wanted = false;
+	struct word w;
+	size_t n = 0;
+
+	for (; word_next(&line, &w) && n < COLUMNS_MAX; n++) {
+		unsigned char key = 0;
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(first_words) && !word_is(w, first_words[i].word))
+			i++;
+		if (i == ARRAY_SIZE(first_words))
+			return false;
+		key = first_words[i].key;
+		if (key == 1 && throughput)
+			key = 2;
+		throughput = throughput || key == 1;
+		wanted = wanted || key;
+		if (s)
+			s->column[n] = key;
+	}
+	if (s && wanted && n > 1) {
+		s->nr_columns = n;
+		s->words = true;
+	}
+	return wanted && n > 1;
+}
+
+/* A row of such values: as many words, the first of which is a number. */
+static bool is_word_row(const struct netperf_state *s, const char *line)
+{
+	const char *p = line;
+	struct scan_number v;
+	struct word w;
+
+	return s->words && word_next(&p, &w) && word_number(w, "", &v) &&
+	       word_count(line) == s->nr_columns;
+}
+
+/* The first line of the classic headings; the unit comes in the last one. */
+static bool read_classic_heading(const char *line, enum netperf_test *ret)
+{
+	if (strncmp(line, "Recv Send Send", 14) == 0)
+		*ret = NETPERF_STREAM;
+	else if (strncmp(line, "Socket Message Elapsed Messages", 31) == 0)
+		*ret = NETPERF_UDP;
+	else if (strncmp(line, "Local /Remote", 13) == 0)
+		*ret = NETPERF_RR;
+	else
+		return false;
+	return true;
+}
+
 static enum import_kind netperf_sniff(const struct import_feed *f, const struct import_line *raw)
 {
 	const struct import_line bare = line_bare(raw, true), *l = &bare;
@@ -167,17 +240,21 @@ static enum import_kind netperf_sniff(const struct import_feed *f, const struct 
 		return IMPORT_ROW;
 	if (strncmp(l->s, "!!! ", 4) == 0)
 		return IMPORT_CHATTER;
+	if (read_classic_heading(l->s, &test))
+		return IMPORT_CHATTER;
 	if (s->test == NETPERF_NONE)
 		return IMPORT_FOREIGN;
-	if (s->test == NETPERF_OMNI) {
-		if (is_key_value(l->s) || is_titles(l->s))
-			return IMPORT_ROW;
-		return s->nr_columns && strchr(l->s, ',') ? IMPORT_ROW : IMPORT_FOREIGN;
-	}
+	if (f->run && (is_key_value(l->s) || is_titles(l->s) || read_words(l->s, NULL)))
+		return IMPORT_ROW;
+	if (f->run && s->nr_columns &&
+	    (s->words ? is_word_row(s, l->s) : strchr(l->s, ',') != NULL))
+		return IMPORT_ROW;
 	if (find_unit(l->s) > 0 || scan_find(l->s, "Socket") || strncmp(l->s, "Size", 4) == 0 ||
 	    strncmp(l->s, "bytes", 5) == 0 || strncmp(l->s, "Send ", 5) == 0 ||
-	    strncmp(l->s, "Recv ", 5) == 0 || strncmp(l->s, "Local ", 6) == 0)
+	    strncmp(l->s, "Units", 5) == 0 || scan_find(l->s, "Latency"))
 		return IMPORT_CHATTER;
+	if (s->test == NETPERF_OMNI || s->nr_columns)
+		return IMPORT_FOREIGN;
 	return s->rows < 2 && word_all_numbers(l->s, &nr) ? IMPORT_ROW : IMPORT_FOREIGN;
 }
 
@@ -186,7 +263,15 @@ static void netperf_chatter(struct import_feed *f, const struct import_line *raw
 	const struct import_line bare = line_bare(raw, true), *l = &bare;
 	struct netperf_state *s = f->state;
 	double bps = find_unit(l->s);
+	enum netperf_test test;
 
+	if (read_classic_heading(l->s, &test)) {
+		/* without its banner, or of another test than that of the banner */
+		if (s->test != test || s->rows || s->headed)
+			*s = (struct netperf_state){ .test = test, .fresh = true };
+		s->headed = true;
+		f->greedy = true;
+	}
 	if (bps > 0)
 		s->unit = bps;
 	s->cpu = s->cpu || scan_find(l->s, "% S") || scan_find(l->s, "Utilization");
@@ -366,10 +451,14 @@ static int read_classic(struct import_feed *f, const struct import_line *l)
 
 	if (n == 0)
 		return import_bad(f, "not the numbers of a row");
-	if (!f->run)
-		return import_bad(f, "a row without the banner that says what it is of");
 	if (s->unit <= 0 && s->test != NETPERF_RR)
 		return import_bad(f, "the heading with the unit is missing");
+	if (s->fresh || !f->run) {
+		r = import_open_run(f, l->nr);
+		if (r < 0)
+			return r;
+		s->fresh = false;
+	}
 	if (s->test == NETPERF_RR)
 		r = read_rr(f, v, n);
 	else if (s->test == NETPERF_UDP)
@@ -455,6 +544,7 @@ static int read_titles(struct import_feed *f, const struct import_line *l)
 	const char *p = l->s;
 	struct word w;
 
+	s->words = false;
 	for (s->nr_columns = 0; next_column(&p, &w) && s->nr_columns < COLUMNS_MAX;
 	     s->nr_columns++) {
 		s->column[s->nr_columns] = 0;
@@ -485,12 +575,47 @@ static int read_values(struct import_feed *f, const struct import_line *l)
 	return r;
 }
 
+static int read_word_values(struct import_feed *f, const struct import_line *l)
+{
+	struct netperf_state *s = f->state;
+	const char *p = l->s;
+	struct word w;
+	int r = 0;
+
+	for (size_t i = 0; i < s->nr_columns && r == 0 && word_next(&p, &w); i++)
+		if (s->column[i])
+			r = add_omni(f, s->column[i] - 1U, w);
+	s->test = NETPERF_NONE;
+	s->nr_columns = 0;
+	f->greedy = false;
+	return r;
+}
+
+/* Output that was selected with -k, -o or -O. */
+static int read_selected(struct import_feed *f, const struct import_line *l)
+{
+	struct netperf_state *s = f->state;
+
+	if (is_key_value(l->s))
+		return read_key_value(f, l);
+	if (is_titles(l->s))
+		return read_titles(f, l);
+	if (s->words && is_word_row(s, l->s))
+		return read_word_values(f, l);
+	if (read_words(l->s, NULL)) {
+		(void)read_words(l->s, s);
+		return 0;
+	}
+	return s->nr_columns ? read_values(f, l) : import_bad(f, "not a row of netperf");
+}
+
 static int netperf_row(struct import_feed *f, const struct import_line *raw,
 		       const struct import_line *next)
 {
 	const struct import_line bare = line_bare(raw, true), *l = &bare;
 	const struct netperf_state *s = f->state;
 	enum netperf_test test;
+	size_t nr;
 
 	(void)next;
 	if (read_banner(l->s, &test))
@@ -499,13 +624,11 @@ static int netperf_row(struct import_feed *f, const struct import_line *raw,
 		return read_interim(f, l);
 	if (strncmp(l->s, "!!! Confidence", 14) == 0)
 		return f->run ? read_confidence(f, l) : import_bad(f, "of no test that is here");
-	if (s->test != NETPERF_OMNI)
+	if (s->test != NETPERF_OMNI && !s->nr_columns && word_all_numbers(l->s, &nr))
 		return read_classic(f, l);
 	if (!f->run)
 		return import_bad(f, "a row without the banner that says what it is of");
-	if (is_key_value(l->s))
-		return read_key_value(f, l);
-	return is_titles(l->s) ? read_titles(f, l) : read_values(f, l);
+	return read_selected(f, l);
 }
 
 static int netperf_finish(struct import_run *run)
@@ -521,8 +644,11 @@ static int netperf_finish(struct import_run *run)
 	return 0;
 }
 
-static const char *const netperf_marks[] = { " TEST from ", " TEST to ",  "Interim result: ",
-					     "!!! ",	    "THROUGHPUT", NULL };
+static const char *const netperf_marks[] = {
+	" TEST from ", " TEST to ",	 "Interim result: ",	   "!!! ",
+	"THROUGHPUT",  "Recv Send Send", "Socket Message Elapsed", "Local /Remote",
+	NULL
+};
 
 const struct import_ops import_ops_netperf = {
 	.name = "netperf",

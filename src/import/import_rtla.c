@@ -195,6 +195,13 @@ static bool read_group(const char **p, struct group *ret)
 
 	*ret = (struct group){};
 	while (word_next(p, &w) && !word_is(w, "|")) {
+		struct scan_number v;
+
+		/* a word of whoever has pasted it: "<--- CPU with spike" */
+		if (ret->nr == 4 && !word_number(w, "", &v)) {
+			*p += strlen(*p);
+			break;
+		}
 		if (ret->nr == 4)
 			return false;
 		ret->has[ret->nr] = word_number(w, "", &ret->v[ret->nr]);

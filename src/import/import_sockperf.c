@@ -21,8 +21,9 @@
 #define MIB 1048576.0
 
 struct sockperf_data {
-	uint64_t server; /* "Server No": 0 for the only one */
-	bool rtt;	 /* --full-rtt */
+	uint64_t server;			  /* "Server No": 0 for the only one */
+	bool rtt;				  /* --full-rtt */
+	bool total, statistics, average, summary; /* what has come */
 };
 
 static const char *behind_name(const char *line)
@@ -159,6 +160,25 @@ static int add_bandwidth(struct import_feed *f, const struct import_line *l, con
 				   "number is 4.9 %% higher than printed");
 }
 
+/* "Latency is 54.599 usec": the average, which stands above too if nobody has cut it out. */
+static int add_mean(struct import_feed *f, const char *p)
+{
+	struct sockperf_data *d = f->run->data;
+	struct cell cell = { "latency.avg", "ns", NULL, 1e3, .key = true };
+	struct scan_number v;
+	char labels[64];
+
+	d->rtt = scan_text(&p, "Round trip is ") || scan_text(&p, "Round Trip is ");
+	if (!d->rtt && !scan_text(&p, "Latency is "))
+		return import_bad(f, "a summary of something unknown");
+	if (!scan_number(&p, &v) || !scan_text(&p, " usec"))
+		return import_bad(f, "a latency that is not in usec");
+	labels_of(f, labels, sizeof(labels), "");
+	cell.labels = labels;
+	cell.metric = d->rtt ? "rtt.avg" : cell.metric;
+	return cell_add(f, &cell, &v);
+}
+
 static int add_summary(struct import_feed *f, const struct import_line *l, const char *p)
 {
 	static const struct cell rate = { "rate", "1/s", "", 1, .exact = true, .key = true };
@@ -169,11 +189,39 @@ static int add_summary(struct import_feed *f, const struct import_line *l, const
 					   : import_bad(f, "a rate without a value");
 	if (scan_text(&p, "BandWidth is "))
 		return add_bandwidth(f, l, p);
-	/* the average again */
-	return scan_find(p, "Latency is ") || scan_find(p, "ound trip is ") ||
-			       scan_find(p, "ound Trip is ")
-		       ? 0
-		       : import_bad(f, "a summary of something unknown");
+	return add_mean(f, p);
+}
+
+/* What has come in the run that is open comes again: another test, whose first line is not here. */
+static bool begins_again(struct import_feed *f, const char *s)
+{
+	struct sockperf_data *d = f->run ? f->run->data : NULL;
+	struct scan_number server;
+	const bool *seen = NULL;
+
+	if (!d || *f->command || strncmp(s, "== version", 10) == 0)
+		return true;
+	if (strncmp(s, "[Total Run]", 11) == 0 || strncmp(s, "Total of ", 9) == 0)
+		seen = &d->total;
+	else if (word_after(s, "Server No: ", &server))
+		seen = server.value > 0 ? NULL : &d->statistics;
+	else if (strncmp(s, "====> avg-", 10) == 0)
+		seen = d->server ? NULL : &d->average;
+	else if (strncmp(s, "Summary: Latency", 16) == 0 || strncmp(s, "Summary: Round", 14) == 0)
+		seen = d->server ? NULL : &d->summary;
+	return seen && *seen;
+}
+
+static void remember(struct import_feed *f, const char *s)
+{
+	struct sockperf_data *d = f->run->data;
+
+	d->total = d->total || strncmp(s, "[Total Run]", 11) == 0 ||
+		   strncmp(s, "Total of ", 9) == 0;
+	d->statistics = d->statistics || scan_find(s, "Server No: ");
+	d->average = d->average || strncmp(s, "====> avg-", 10) == 0;
+	d->summary = d->summary || strncmp(s, "Summary: Latency", 16) == 0 ||
+		     strncmp(s, "Summary: Round", 14) == 0;
 }
 
 static int add_counts(struct import_feed *f, const char *s)
@@ -210,10 +258,11 @@ static int sockperf_row(struct import_feed *f, const struct import_line *l,
 	(void)next;
 	if (!s)
 		return import_bad(f, "not a line of sockperf");
-	if (version || !f->run)
+	if (begins_again(f, s))
 		r = import_open_run(f, l->nr);
 	if (r < 0 || version)
 		return r;
+	remember(f, s);
 	if (scan_text(&s, "====> avg-"))
 		return add_average(f, s);
 	if (scan_text(&s, "Summary: "))

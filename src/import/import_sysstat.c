@@ -54,6 +54,24 @@ struct sysstat_data {
 	bool boot;		 /* a row of the time of its heading: means since boot */
 };
 
+/* " IST" behind a time: capitals that are no key of a table, and another word after them. */
+static void skip_zone(const char **p)
+{
+	static const char *const words[] = { "CPU", "IFACE", "DEV", "INTR", "TTY", "BUS" };
+	const char *s = *p;
+	struct word w;
+
+	if (!word_next(&s, &w) || w.len < 3 || w.len > 5 || *s != ' ')
+		return;
+	for (size_t i = 0; i < w.len; i++)
+		if (w.s[i] < 'A' || w.s[i] > 'Z')
+			return;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (word_is(w, words[i]))
+			return;
+	*p = s;
+}
+
 /* "22:34:22", "10:34:22 PM": seconds of the day, or false. "Average:" is -1. */
 static bool read_time(const char **p, int64_t *ret)
 {
@@ -70,10 +88,11 @@ static bool read_time(const char **p, int64_t *ret)
 		return false;
 	if (*s != ' ' || h > 23 || m > 59 || sec > 60 || m < 0 || sec < 0)
 		return false;
-	if (scan_text(&s, " AM "))
+	if (scan_text(&s, " AM"))
 		h = h == 12 ? 0 : h;
-	else if (scan_text(&s, " PM "))
+	else if (scan_text(&s, " PM"))
 		h = h == 12 ? 12 : h + 12;
+	skip_zone(&s);
 	*ret = h * 3600 + m * 60 + sec;
 	*p = s;
 	return h < 24;

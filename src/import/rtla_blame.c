@@ -55,11 +55,9 @@ static const struct part *find_part(const char *line)
 	return NULL;
 }
 
-/* The last "N us" of the line. */
+/* The first "N us" of the line. */
 static bool find_us(const char *line, struct scan_number *ret)
 {
-	bool found = false;
-
 	for (const char *s = scan_find(line, " us"); s; s = scan_find(s + 3, " us")) {
 		const char *p = s;
 
@@ -67,9 +65,10 @@ static bool find_us(const char *line, struct scan_number *ret)
 			continue;
 		while (p > line && (isdigit((unsigned char)p[-1]) || p[-1] == '.'))
 			p--;
-		found = scan_number(&p, ret) || found;
+		if (scan_number(&p, ret))
+			return true;
 	}
-	return found;
+	return false;
 }
 
 static bool is_idle(const char *line)
@@ -107,8 +106,7 @@ bool rtla_blame_is_chatter(const struct import_feed *f, const char *line)
 
 	if (!b || !b->is || b->lines > LINES_MAX)
 		return false;
-	return strncmp(line, "-> ", 3) == 0 ||
-	       strncmp(line, "Blocking thread stack trace", 27) == 0 ||
+	return strncmp(line, "-> ", 3) == 0 || strncmp(line, "Blocking thread stack", 21) == 0 ||
 	       strncmp(line, "Printing CPU tasks:", 19) == 0 || strncmp(line, "[0", 2) == 0 ||
 	       strncmp(line, "-------", 7) == 0;
 }
@@ -172,8 +170,9 @@ int rtla_blame_row(struct import_feed *f, const struct import_line *l)
 	const struct part *part;
 	struct scan_number v, percent;
 	struct rtla_blame *b;
-	const char *bracket;
+	const char *bracket, *rest;
 	char labels[24];
+	int r;
 
 	if (is_begin(l->s))
 		return begin(f, l);
@@ -196,7 +195,12 @@ int rtla_blame_row(struct import_feed *f, const struct import_line *l)
 	if (bracket && word_after(bracket, "(", &percent) && percent.value > 100)
 		return import_bad(f, "a part beyond 100 %");
 	snprintf(labels, sizeof(labels), "cpu=%d", b->cpu);
-	return add_part(f, part->metric, labels, &v,
-			strcmp(part->head, "Thread latency:") == 0 ||
-				strcmp(part->head, "IRQ latency:") == 0);
+	r = add_part(f, part->metric, labels, &v,
+		     strcmp(part->head, "Thread latency:") == 0 ||
+			     strcmp(part->head, "IRQ latency:") == 0);
+	/* early versions forgot the end of the first part's line */
+	rest = part == parts ? scan_find(l->s, parts[1].head) : NULL;
+	if (r == 0 && rest && find_us(rest, &v))
+		r = add_part(f, parts[1].metric, labels, &v, false);
+	return r;
 }

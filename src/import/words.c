@@ -47,12 +47,38 @@ static bool skip_stamp(const char **p)
 	return true;
 }
 
+/* "[STDOUT] ", "DEBUG:root:" */
+static bool skip_logger(const char **p)
+{
+	static const char *const levels[] = { "DEBUG:", "INFO:", "WARNING:", "ERROR:" };
+	const char *s = *p;
+	size_t n = 1;
+
+	while (*s == '[' && isupper((unsigned char)s[n]))
+		n++;
+	if (n > 2 && s[n] == ']' && s[n + 1] == ' ') {
+		*p += n + 2;
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+		if (!scan_text(&s, levels[i]))
+			continue;
+		n = strcspn(s, ": ");
+		if (s[n] != ':')
+			return false;
+		*p = s + n + 1;
+		return true;
+	}
+	return false;
+}
+
 struct import_line line_bare(const struct import_line *l, bool stamps)
 {
 	struct import_line ret = *l;
 	const char *p = l->s;
 
-	while (scan_text(&p, "| ") || skip_initials(&p) || (stamps && skip_stamp(&p)))
+	while (scan_text(&p, "| ") || skip_initials(&p) || skip_logger(&p) ||
+	       (stamps && skip_stamp(&p)))
 		;
 	ret.len -= (size_t)(p - l->s);
 	ret.s = p;

@@ -16,8 +16,8 @@ struct word {
 };
 
 /*
- * @l behind what somebody has put in front of it: "| ", "JD> ", with @stamps also a time as ts(1)
- * writes it ("Nov 30 22:17:01 ", "22:17:01 ").
+ * @l behind what somebody has put in front of it: "| ", "JD> ", "[STDOUT] ", with @stamps also a
+ * time as ts(1) writes it ("Nov 30 22:17:01 ", "22:17:01 ").
  */
 struct import_line line_bare(const struct import_line *l, bool stamps);
 

@@ -148,8 +148,16 @@ find("layout/netperf.txt", 2, "netperf", [(r"10\.06 +" + N, "throughput", "", 8 
 find("layout/netperf.txt", 3, "netperf", [
     (r"70312 +2 +" + N, "throughput", "direction=sent", 1e6), (r"70001 +" + N, "throughput", "direction=received", 1e6)])
 find("layout/netperf.txt", 4, "netperf", [(r"10\.00 +(32431\.52)", "transactions", "", 1)])
-find("layout/netperf.txt", 5, "netperf", [(r"^THROUGHPUT=" + N, "transactions", "", 1), (r"P99_LATENCY=" + N, "latency", "q=0.99", US)])
+find("layout/netperf.txt", 5, "netperf", [(r"^THROUGHPUT=(30221.66)", "transactions", "", 1), (r"P99_LATENCY=" + N, "latency", "q=0.99", US)])
 find("layout/netperf.txt", 6, "netperf", [(r"^(9411.02),", "throughput", "", 1e6), (r",(17)$", "retransmits", "", 1)])
 find("layout/neper.txt", 1, "neper", [
     (r"^throughput=(33009.84)", "transactions", "", 1), (r"latency_p99=" + N, "latency", "q=0.99", S), (r"latency_max=" + N, "latency.max", "", S)])
 find("layout/neper.txt", 2, "neper", [(r"^throughput=(9389.41)", "throughput", "", 1e6)])
+find("layout/netperf.txt", 7, "netperf", [
+    (r"(60085.02) ", "transactions", "", 1), (r"^4 +(227) ", "latency.max", "", US), (r"^4 +227 +8.94 +(28) ", "latency", "q=0.99", US)])
+find("layout/netperf.txt", 8, "netperf", [(r"^THROUGHPUT=(55555.94)", "transactions", "", 1), (r"MEAN_LATENCY=" + N, "latency.avg", "", US)])
+find("layout/netperf.txt", 9, "netperf", [(r"30\.01 +" + N, "throughput", "", 1e6)])
+find("layout/rtla-annotated.txt", 1, "rtla", [
+    (r"(\d+) <--- CPU", "latency.max", "context=thread,cpu=6", US), (r"8 #1 .* (\d+) \|", "latency.max", "context=irq,cpu=8", US)])
+find("layout/rtla-annotated.txt", 2, "rtla", [
+    (r"up to +" + N, "blame.irq.previous", "cpu=6", US), (r"delay:\s+" + N, "blame.irq.delay", "cpu=6", US)])
