@@ -26,8 +26,15 @@ static bool is_time(const char *line, struct scan_number *ret)
 
 static bool is_announcement(const char *line)
 {
-	return strncmp(line, "Running ", 8) == 0 && scan_find(line, "tasks") &&
-	       scan_find(line, "(== ");
+	return strncmp(line, "Running ", 8) == 0 &&
+	       (scan_find(line, " groups using ") || scan_find(line, " (== "));
+}
+
+/* "each (== 400 tasks)": the end of the announcement, where a mailer has broken it. */
+static bool is_rest(const char *line)
+{
+	return (strncmp(line, "each (== ", 9) == 0 || strncmp(line, "(== ", 4) == 0) &&
+	       scan_find(line, " tasks)");
 }
 
 static bool is_load(const char *line)
@@ -41,7 +48,7 @@ static enum import_kind hackbench_sniff(const struct import_feed *f, const struc
 	const struct hackbench_state *s = f->state;
 	struct scan_number v;
 
-	if (is_announcement(l->s) || is_load(l->s))
+	if (is_announcement(l->s) || is_load(l->s) || (s->announced && is_rest(l->s)))
 		return IMPORT_CHATTER;
 	/* other programs print a time too: only behind the words that are hackbench's alone */
 	return s->announced && is_time(l->s, &v) ? IMPORT_ROW : IMPORT_FOREIGN;
@@ -55,6 +62,10 @@ static void hackbench_chatter(struct import_feed *f, const struct import_line *r
 	if (is_load(l->s)) {
 		s->has_load = word_after(l->s, "will pass ", &s->messages) &&
 			      word_after(l->s, "messages of ", &s->bytes);
+		return;
+	}
+	if (is_rest(l->s)) {
+		s->has_tasks = word_after(l->s, "(== ", &s->tasks);
 		return;
 	}
 	*s = (struct hackbench_state){ .announced = true };
@@ -89,7 +100,8 @@ static int hackbench_row(struct import_feed *f, const struct import_line *raw,
 	return r;
 }
 
-static const char *const hackbench_marks[] = { "Time: ", "Running ", "Each sender will", NULL };
+static const char *const hackbench_marks[] = { "Time: ", "Running ", "Each sender will",
+					       "(== ", NULL };
 
 const struct import_ops import_ops_hackbench = {
 	.name = "hackbench",

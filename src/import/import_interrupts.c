@@ -23,6 +23,8 @@
 struct interrupts_data {
 	struct buf text[2];
 	size_t tables;
+	size_t nr_cpus;	     /* of the table that comes */
+	size_t heading_line; /* ... whose heading ends there; 0 when counters have come */
 	bool softirqs, cut;
 	double seconds; /* between the tables; 0: not known */
 };
@@ -111,6 +113,14 @@ static int begin_table(struct import_feed *f, const struct import_line *l)
 	struct interrupts_data *d = f->run ? f->run->data : NULL;
 	int r = 0;
 
+	/* a wide heading wraps */
+	if (d && d->heading_line && l->nr == d->heading_line + 1) {
+		struct buf *text = &d->text[d->tables - 1];
+
+		text->len--;
+		buf_putc(text, ' ');
+		return 0;
+	}
 	if (!d || d->tables == 2) {
 		r = import_open_run(f, l->nr);
 		if (r < 0)
@@ -123,21 +133,49 @@ static int begin_table(struct import_feed *f, const struct import_line *l)
 			d->seconds = find_sleep(f->heading);
 	}
 	d->tables++;
+	d->nr_cpus = 0;
 	((struct interrupts_state *)f->state)->in_table = true;
 	f->greedy = true;
 	return 0;
+}
+
+/* How many counters stand behind the row's name. */
+static size_t count_counters(const char *p)
+{
+	struct word w;
+	uint64_t v;
+	size_t n = 0;
+
+	(void)word_next(&p, &w);
+	while (word_next(&p, &w) && word_whole(w, &v))
+		n++;
+	return n;
+}
+
+/* Do the counters go on in @next? */
+static bool is_wrapped(const struct interrupts_data *d, const char *line, const char *next)
+{
+	const char *p = next;
+	struct word w;
+	uint64_t v;
+	size_t n = count_counters(line);
+
+	/* ERR and MIS have one for the machine */
+	if (n < 2 || n >= d->nr_cpus || is_counter(next) || is_heading(next))
+		return false;
+	return word_next(&p, &w) && word_whole(w, &v);
 }
 
 static int interrupts_row(struct import_feed *f, const struct import_line *raw,
 			  const struct import_line *next)
 {
 	const struct import_line bare = line_bare(raw, true), *l = &bare;
+	bool heading = is_heading(l->s), wrapped = false;
 	struct interrupts_data *d;
 	struct buf *text;
 	int r = 0;
 
-	(void)next;
-	if (is_heading(l->s))
+	if (heading)
 		r = begin_table(f, l);
 	else if (!f->run || !is_counter(l->s))
 		r = import_bad(f, "a counter without the heading of its CPUs");
@@ -145,12 +183,16 @@ static int interrupts_row(struct import_feed *f, const struct import_line *raw,
 		return r;
 	d = f->run->data;
 	d->softirqs = d->softirqs || is_softirq(l->s);
+	d->heading_line = heading ? l->nr : 0;
+	d->nr_cpus += heading ? word_count(l->s) : 0;
 	text = &d->text[d->tables - 1];
-	if (text->len + l->len > TEXT_MAX) {
+	if (text->len + l->len + next->len > TEXT_MAX) {
 		d->cut = true;
 		return 0;
 	}
-	return buf_printf(text, "%s\n", l->s);
+	wrapped = !heading && is_wrapped(d, l->s, next->s);
+	r = buf_printf(text, "%s%s%s\n", l->s, wrapped ? " " : "", wrapped ? next->s : "");
+	return r < 0 ? r : wrapped;
 }
 
 /* Where the figures of a run come from. */

@@ -71,7 +71,7 @@ static bool is_trouble(const char *line)
 {
 	return scan_find(line, "Request timeout for icmp_seq") ||
 	       scan_find(line, "no answer yet for icmp_seq=") ||
-	       (scan_find(line, "icmp_seq=") && scan_find(line, "nreachable"));
+	       (scan_find(line, "From ") && scan_find(line, "icmp_seq="));
 }
 
 static enum import_kind ping_sniff(const struct import_feed *f, const struct import_line *raw)
@@ -176,6 +176,7 @@ static int add_statistics(struct import_feed *f, const struct import_line *l)
 	static const struct cell sent = { "packets.sent", "count", "", 1, .exact = true };
 	static const struct cell received = { "packets.received", "count", "", 1, .exact = true };
 	static const struct cell dups = { "packets.duplicate", "count", "", 1, .exact = true };
+	static const struct cell errors = { "errors", "count", "", 1, .exact = true };
 	struct cell loss = { "packets.loss", "ratio", "", 0.01, .key = true };
 	const char *p = l->s, *percent = scan_find(l->s, "% packet loss");
 	struct scan_number n = {}, got = {}, lost = {}, v = {};
@@ -213,6 +214,8 @@ static int add_statistics(struct import_feed *f, const struct import_line *l)
 		r = cell_add(f, &loss, &lost);
 	if (r == 0 && word_after(l->s, "received, +", &v) && scan_find(l->s, " duplicates"))
 		r = cell_add(f, &dups, &v);
+	else if (r == 0 && word_after(l->s, "received, +", &v) && scan_find(l->s, " errors"))
+		r = cell_add(f, &errors, &v);
 	return r;
 }
 

@@ -513,6 +513,89 @@ static void wrapped_rows_are_whole(void **state)
 	assert_near(figure(&doc.runs[0], "cpu.idle", ""), 0.5, 1e-12);
 }
 
+/* Tables of many CPUs. */
+static void wrapped_counters_are_whole(void **state)
+{
+	_cleanup_(import_release) struct import_doc doc = {};
+
+	(void)state;
+	read_string("            CPU0       CPU1       CPU2       CPU3\n"
+		    "CPU4       CPU5\n"
+		    "  24:          1          2          3          4\n"
+		    "5          6   PCI-MSI 524288-edge      eth0-rx-0\n"
+		    " LOC:         10         20         30         40\n"
+		    "50         60   Local timer interrupts\n"
+		    " ERR:          3\n",
+		    &doc);
+	assert_int_equal(doc.nr_runs, 1);
+	assert_int_equal(doc.nr_skipped, 0);
+	assert_near(figure(&doc.runs[0], "interrupts.total", "irq=24"), 21, 0);
+	assert_near(figure(&doc.runs[0], "interrupts.total", "cpu=5,irq=24"), 6, 0);
+	assert_near(figure(&doc.runs[0], "interrupts.total", "irq=LOC"), 210, 0);
+	assert_near(figure(&doc.runs[0], "interrupts.total", "irq=ERR"), 3, 0);
+}
+
+/* What was found in mails and on pages of the web, as to its form. */
+static void variants_of_the_layouts_are_read(void **state)
+{
+	_cleanup_(import_release) struct import_doc doc = {};
+
+	(void)state;
+	read_string("> > Running in process mode with 10 groups using 40 file descriptors\n"
+		    "> > each (== 400 tasks)\n"
+		    "> > Each sender will pass 100 messages of 100000 bytes\n"
+		    "> > Time: 4.401\n"
+		    "> > Running in threaded mode with 1 groups using 40 file descriptors\n"
+		    "> > Each sender will pass 100 messages of 100 bytes\n"
+		    "> > Time: 7.689\n",
+		    &doc);
+	assert_int_equal(doc.nr_runs, 2);
+	assert_near(figure(&doc.runs[0], "tasks", ""), 400, 0);
+	assert_near(figure(&doc.runs[1], "time", ""), 7.689e9, 1);
+	import_release(&doc);
+	read_string("PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.\n"
+		    "From 10.0.0.1 icmp_seq=1 Destination Host Unreachable\n"
+		    "From 10.0.0.1 icmp_seq=2 Packet filtered\n"
+		    "^C\n"
+		    "--- 10.0.0.2 ping statistics ---\n"
+		    "5 packets transmitted, 0 received, +3 errors, 100% packet loss, time 77ms\n"
+		    "pipe 4\n",
+		    &doc);
+	assert_int_equal(doc.nr_runs, 1);
+	assert_near(figure(&doc.runs[0], "packets.loss", ""), 1, 0);
+	assert_near(figure(&doc.runs[0], "errors", ""), 3, 0);
+	assert_int_equal(doc.runs[0].nr_series, 0);
+	import_release(&doc);
+	read_string("[STDOUT] sockperf: [Total Run] RunTime=30.000 sec; Warm up time=400 msec; "
+		    "SentMessages=455731; ReceivedMessages=455730\n"
+		    "[STDOUT] sockperf: Summary: Latency is 32.867 usec\n"
+		    "[STDOUT] sockperf: ---> percentile 99.000 =   37.930\n"
+		    "[STDOUT] sockperf: [Total Run] RunTime=30.000 sec; Warm up time=400 msec; "
+		    "SentMessages=455731; ReceivedMessages=455730\n"
+		    "[STDOUT] sockperf: Summary: Round trip is 84.117 usec\n"
+		    "[STDOUT] sockperf: ---> percentile 99.000 =  131.207\n",
+		    &doc);
+	assert_int_equal(doc.nr_runs, 2);
+	assert_near(figure(&doc.runs[0], "latency.avg", ""), 32867, 1e-6);
+	assert_near(figure(&doc.runs[1], "rtt", "q=0.99"), 131207, 1e-6);
+	import_release(&doc);
+	read_string(
+		"12:38:33 PM IST  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal   %idle\n"
+		"12:38:33 PM IST  all    8.20    0.21    1.73    2.92    0.00    0.05    0.00   86.87\n",
+		&doc);
+	assert_int_equal(doc.nr_runs, 1);
+	assert_near(figure(&doc.runs[0], "cpu.usr", ""), 0.082, 1e-12);
+	import_release(&doc);
+	read_string("DEBUG:root:num_samples=155\n"
+		    "DEBUG:root:time_end=613529.729042674\n"
+		    "DEBUG:root:correlation_coefficient=1.00\n"
+		    "DEBUG:root:throughput=193669.32\n"
+		    "DEBUG:root:throughput_units=Mbit/s\n",
+		    &doc);
+	assert_int_equal(doc.nr_runs, 1);
+	assert_near(figure(&doc.runs[0], "throughput", ""), 193669.32e6, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -530,6 +613,8 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_known_is_said),
 		cmocka_unit_test(decimal_commas_are_numbers),
 		cmocka_unit_test(wrapped_rows_are_whole),
+		cmocka_unit_test(wrapped_counters_are_whole),
+		cmocka_unit_test(variants_of_the_layouts_are_read),
 	};
 
 	return cmocka_run_group_tests_name("import_tools", tests, NULL, NULL);
