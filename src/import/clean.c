@@ -283,8 +283,13 @@ int cleaner_line(struct cleaner *c, const char *text, size_t len, size_t nr, boo
 
 	while (!more && end > s && end[-1] == '\r')
 		end--;
-	c->out.redrawn = c->moved;
-	c->moved = false;
+	if (c->tag_lines) {
+		nr = c->tag_nr; /* the line goes on behind the tag */
+	} else {
+		c->out.redrawn = c->moved;
+		c->moved = false;
+	}
+	c->tag_nr = nr;
 	/* each byte gives two at most (Latin-1), and a blank stands before a character */
 	if (buf_reserve(&c->out.text, 2 * len + 2) < 0)
 		return err_nomem(e, "import");
@@ -307,8 +312,8 @@ int cleaner_line(struct cleaner *c, const char *text, size_t len, size_t nr, boo
 		c->out.redrawn = c->moved;
 		c->moved = false;
 	}
-	/* between HTML's lines an empty one means nothing */
-	if (r < 0 || (c->html && !c->out.text.len && !more && !c->rest))
+	/* between HTML's lines an empty one means nothing, and none ends inside a tag */
+	if (r < 0 || c->tag_lines || (c->html && !c->out.text.len && !more && !c->rest))
 		return r;
 	return emit(c, nr, more, e);
 }

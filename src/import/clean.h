@@ -34,6 +34,7 @@ struct cleaner {
 	bool html;		/* tags are HTML: said by the mail, or known from the tags seen */
 	bool hidden;		/* inside <style> or <script> */
 	unsigned int tag_lines; /* lines in which a tag has not ended; 0: in none */
+	size_t tag_nr;		/* the line in which it has begun */
 	struct line out;
 };
 

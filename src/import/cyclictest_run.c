@@ -145,6 +145,39 @@ static void time_samples(struct import_run *run)
 	}
 }
 
+/* -v without T: lines: threads of the samples. */
+static int threads_of_samples(struct import_run *run)
+{
+	struct cyclictest_run *data = run->data;
+
+	for (size_t i = 0; i < run->nr_series; i++) {
+		const struct import_series *s = &run->series[i];
+		struct cyclictest_thread t = { .line = run->line,
+					       .tid = -1,
+					       .prio = -1,
+					       .interval_us = -1,
+					       .cycles = (int64_t)s->nr,
+					       .min = INT64_MAX,
+					       .act = -1 };
+		double sum = 0;
+
+		t.t = strtol(s->labels + strcspn(s->labels, "0123456789"), NULL, 10);
+		for (size_t k = 0; k < s->nr; k++) {
+			int64_t v = (int64_t)s->points[k].v;
+
+			t.min = v < t.min ? v : t.min;
+			t.max = v > t.max ? v : t.max;
+			sum += s->points[k].v;
+		}
+		t.avg = (int64_t)(sum / (double)s->nr);
+		if (data->nr && data->threads[data->nr - 1].t >= t.t)
+			continue;
+		if (cyclictest_add_thread(data, &t) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int add(struct import_run *run, const char *metric, const char *unit, const char *labels,
 	       double value, double half, int64_t n, bool key)
 {
@@ -218,6 +251,9 @@ int cyclictest_finish(struct import_run *run)
 {
 	struct cyclictest_run *data = run->data;
 	int r = data->nr_columns ? threads_of_columns(data) : 0;
+
+	if (r == 0 && data->verbose_rows && !data->nr)
+		r = threads_of_samples(run);
 
 	for (size_t i = 0; i < data->nr && !data->has_command; i++)
 		data->looks_ns = data->looks_ns || is_hardly_us(&data->threads[i]);

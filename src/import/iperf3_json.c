@@ -195,13 +195,30 @@ static int take_streams(struct import_feed *f, const struct json_val *item, bool
 	return r;
 }
 
+/* The only stream of @role, whose sums are those of the test; IPERF3_SUM when there are more. */
+static int64_t sole_stream(const struct iperf3_run *run, enum iperf3_role role)
+{
+	int64_t stream = IPERF3_SUM;
+
+	for (size_t i = 0; i < run->nr; i++) {
+		const struct iperf3_row *row = &run->rows[i];
+
+		if (row->role != role || iperf3_is_summary(row))
+			continue;
+		if (row->stream == IPERF3_SUM || (stream >= 0 && row->stream != stream))
+			return IPERF3_SUM;
+		stream = row->stream;
+	}
+	return stream;
+}
+
 /* A "sum": of all streams; or of one direction. */
 static int take_sum(struct import_feed *f, const struct json_val *o, enum iperf3_role role,
 		    enum iperf3_kind kind, size_t nr)
 {
 	struct iperf3_row row = iperf3_empty_row(nr);
 
-	row.stream = IPERF3_SUM;
+	row.stream = kind == IPERF3_INTERVAL ? IPERF3_SUM : sole_stream(f->run->data, role);
 	row.role = role;
 	row.kind = kind;
 	return take_row(f, o, &row);
