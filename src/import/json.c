@@ -62,18 +62,17 @@ bool json_whole(const struct json_val *o, const char *key, int64_t *ret)
 	const struct json_val *v = json_find(o, key);
 	int64_t n = 0;
 
-	if (!v || v->kind != JSON_NUMBER || !(v->number >= 0 && v->number < 0x1p63))
+	if (!v || v->kind != JSON_NUMBER)
 		return false;
-	for (const char *s = v->text; *s; s++) {
-		if (!isdigit((unsigned char)*s)) { /* "1.23e+15": whole all the same? */
-			if (v->number != floor(v->number))
-				return false;
-			*ret = (int64_t)v->number;
-			return true;
-		}
+	if (v->text[strspn(v->text, "0123456789")]) { /* "1.23e+15": whole all the same? */
+		if (!(v->number >= 0 && v->number < 0x1p63) || v->number != floor(v->number))
+			return false;
+		*ret = (int64_t)v->number;
+		return true;
+	}
+	for (const char *s = v->text; *s; s++)
 		if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *s - '0', &n))
 			return false;
-	}
 	*ret = n;
 	return true;
 }

@@ -391,7 +391,7 @@ bool json_accepts(const struct json_parser *p, char c)
 	}
 	if (c == ']')
 		return p->depth && p->stack[p->depth - 1]->kind == JSON_ARRAY;
-	if (c == '{' || (p->depth && c && strchr("[\"-+tfnNI", c)))
+	if (c == '{' || (p->depth && c && strchr("[\"-+tfniNI", c)))
 		return true;
 	return p->depth && isdigit((unsigned char)c);
 }
