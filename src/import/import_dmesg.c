@@ -144,7 +144,8 @@ static int dmesg_row(struct import_feed *f, const struct import_line *raw,
 	if (!find_text(l->s, &at, &level))
 		return import_bad(f, "not a line of the kernel's log");
 	if (!f->run) {
-		r = import_open_run(f, s->first);
+		/* not at the first of them: a run of another tool may have begun since */
+		r = import_open_run(f, l->nr);
 		for (size_t i = s->first; i < l->nr && i - s->first < ENOUGH - 1 && r == 0; i++)
 			r = take_line(f->run, s->early[i - s->first], i);
 	}

@@ -319,11 +319,11 @@ static int read_interim(struct import_feed *f, const struct import_line *l)
 			milli = 0;
 		at = (double)whole + (double)milli / 1e3 - seconds.value;
 		d->first_s = d->first_s > 0 ? d->first_s : at;
-		point.t_ns = at > d->first_s ? (int64_t)((at - d->first_s) * 1e9) : 0;
+		point.t_ns = word_ns(at - d->first_s);
 	}
 	point.v = v.value * bps;
 	point.half = v.half * bps;
-	point.length_ns = (uint64_t)(seconds.value * 1e9);
+	point.length_ns = (uint64_t)word_ns(seconds.value);
 	return import_point_add(f->run, "throughput", "bit/s", "", &point);
 }
 

@@ -184,8 +184,8 @@ static int add_parsed(struct import_feed *f, const char *s)
 static int add_interval(struct import_feed *f, const struct nuttcp_row *row, size_t line)
 {
 	struct nuttcp_data *d = f->run->data;
-	struct import_point p = { .t_ns = (int64_t)(d->t_s * 1e9),
-				  .length_ns = (uint64_t)(row->seconds.value * 1e9),
+	struct import_point p = { .t_ns = word_ns(d->t_s),
+				  .length_ns = (uint64_t)word_ns(row->seconds.value),
 				  .v = row->mbps.value * 1e6,
 				  .half = row->mbps.half * 1e6,
 				  .line = line };

@@ -295,7 +295,8 @@ static int add_json_thread(struct import_run *run, const struct json_val *t)
 	/* the last row holds what is above it too, so the total is right */
 	r = json_histogram(run, t, labels, 1e3, &total);
 	if (r == 0)
-		r = json_latencies(run, t, labels, 1e3, total ? (int64_t)total : -1);
+		r = json_latencies(run, t, labels, 1e3,
+				   total && total < INT64_MAX ? (int64_t)total : -1);
 	if (r == 0 && json_double(t, "freq", &v))
 		r = import_figure_add(run, &(struct import_figure){ "cpu.frequency", "Hz", labels,
 								    v * 1e6, 0.5e6, -1, false });

@@ -163,7 +163,7 @@ static int add_reply(struct import_feed *f, const struct import_line *l, const s
 	if (read_stamp(l->s, &stamp)) {
 		d->first_us = d->stamped ? d->first_us : stamp;
 		d->stamped = true;
-		p.t_ns = (stamp - d->first_us) * 1000;
+		p.t_ns = word_ns((double)(stamp - d->first_us) / 1e6);
 	} else {
 		p.t_ns = rep->seq; /* scaled in finish() */
 	}
@@ -291,7 +291,7 @@ static int ping_finish(struct import_run *run)
 	for (size_t i = 0; i < run->series[0].nr; i++) {
 		struct import_point *p = &run->series[0].points[i];
 
-		p->t_ns = p->t_ns > first ? (int64_t)((double)(p->t_ns - first) * step) : 0;
+		p->t_ns = word_ns((double)(p->t_ns - first) * step / 1e9);
 	}
 	return r;
 }

@@ -223,10 +223,12 @@ static int add_group(struct import_feed *f, const struct group *g, const char *l
 	int r = 0;
 
 	for (size_t i = 0; i < 3 && r == 0; i++) {
-		const struct cell cell = {
-			names[i],	    "ns", labels, s->ns ? 1 : 1e3, .key = key && i == 2,
-			.n = (int64_t)count
-		};
+		const struct cell cell = { names[i],
+					   "ns",
+					   labels,
+					   s->ns ? 1 : 1e3,
+					   .key = key && i == 2,
+					   .n = count < INT64_MAX ? (int64_t)count : -1 };
 
 		if (g->has[i + skip])
 			r = cell_add(f, &cell, &g->v[i + skip]);

@@ -361,8 +361,9 @@ static void place(struct sysstat_data *d, const struct table *t, int64_t time)
 		d->boot = at == d->first_s;
 		return;
 	}
-	while (at < d->last_s && d->last_s - at > day / 2)
-		at += day;
+	/* past midnight */
+	if (d->last_s - at > day / 2)
+		at += (d->last_s - at + day / 2) / day * day;
 	if (at != d->last_s) {
 		d->before_s = d->last_s;
 		d->last_s = at;

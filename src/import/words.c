@@ -166,6 +166,15 @@ double word_time_unit(struct word unit)
 	return 0;
 }
 
+int64_t word_ns(double s)
+{
+	double ns = s * 1e9;
+
+	if (!(ns > 0))
+		return 0;
+	return ns < 9e18 ? (int64_t)ns : INT64_C(9000000000000000000);
+}
+
 bool word_after(const char *line, const char *name, struct scan_number *ret)
 {
 	const char *p = scan_find(line, name);

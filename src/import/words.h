@@ -37,6 +37,9 @@ bool word_all_numbers(const char *line, size_t *ret_nr);
 /* Nanoseconds of one @unit ("us", "usec", "ms", "s", "sec" ...); 0: unknown. */
 double word_time_unit(struct word unit);
 
+/* Whole nanoseconds of @s seconds, at the most what fits; negative times are 0. */
+int64_t word_ns(double s);
+
 /* The number after @name anywhere in @line: "RunTime=" of "[Total Run] RunTime=2.001 sec". */
 bool word_after(const char *line, const char *name, struct scan_number *ret);
 

@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct import_run *run = &doc.runs[i];
 
 		assert(run->label && run->heading && run->line <= run->last_line);
-		assert(i == 0 || doc.runs[i - 1].line <= run->line);
+		assert(i == 0 || doc.runs[i - 1].number < run->number);
 		if (import_iperf3(run))
 			check_iperf3(import_iperf3(run));
 		else if (import_cyclictest(run) && import_cyclictest(run)->nr)

@@ -401,7 +401,7 @@ static void a_log_is_explained(void **state)
 	(void)state;
 	read_string(text, &doc);
 	assert_int_equal(doc.nr_runs, 1);
-	assert_int_equal(doc.runs[0].line, 2);
+	assert_int_equal(doc.runs[0].line, 4); /* where it was sure */
 	assert_int_equal(doc.runs[0].last_line, 5);
 	assert_string_equal(doc.runs[0].label, "dmesg");
 	assert_near(figure(&doc.runs[0], "lines", ""), 4, 0);
@@ -596,6 +596,61 @@ static void variants_of_the_layouts_are_read(void **state)
 	assert_near(figure(&doc.runs[0], "throughput", ""), 193669.32e6, 1);
 }
 
+/* A day has ended in the table. */
+static void midnight_is_passed(void **state)
+{
+	_cleanup_(import_release) struct import_doc doc = {};
+	const struct import_series *s;
+
+	(void)state;
+	read_string(
+		"11:59:50 PM     CPU     %user     %nice   %system   %iowait    %steal     %idle\n"
+		"11:59:55 PM     all      1.00      0.00      0.00      0.00      0.00     99.00\n"
+		"12:00:00 AM     all      2.00      0.00      0.00      0.00      0.00     98.00\n"
+		"12:00:05 AM     all      3.00      0.00      0.00      0.00      0.00     97.00\n"
+		"Average:        all      2.00      0.00      0.00      0.00      0.00     98.00\n",
+		&doc);
+	s = import_series_find(&doc.runs[0], "cpu.user", "");
+	assert_non_null(s);
+	assert_int_equal(s->nr, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(s->points[i].t_ns, (int64_t)i * 5000000000);
+		assert_int_equal(s->points[i].length_ns, 5000000000);
+	}
+}
+
+/* Numbers at the end of what can be held: nothing wraps, nothing is undefined. */
+static void huge_numbers_do_no_harm(void **state)
+{
+	static const char *const texts[] = {
+		"Interim result: 999999999999999 10^6bits/s over 999999999999999 seconds ending at "
+		"999999999999.999\n",
+		"[99999999999.000001] 64 bytes from h: icmp_seq=1 ttl=64 time=1 ms\n"
+		"[1.000001] 64 bytes from h: icmp_seq=2 ttl=64 time=999999999999999 s\n",
+		"64 bytes from h: icmp_seq=1 ttl=64 time=1 ms\n"
+		"64 bytes from h: icmp_seq=999999999 ttl=64 time=1 ms\n"
+		"2 packets transmitted, 2 received, 0% packet loss, time 999999999999999ms\n",
+		" 999999999999999 MB / 999999999999999 sec = 999999999 Mbps\n"
+		" 999999999999999 MB / 999999999999999 sec = 999999999 Mbps\n",
+		"Timer Latency\n99999 99:99:99 | IRQ Timer Latency (us) | Thread Timer Latency (us)\n"
+		"ALL #999999999999999999 e9 | 1 2 3 | 4 5 6\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		_cleanup_(import_release) struct import_doc doc = {};
+
+		read_string(texts[i], &doc);
+		assert_true(doc.nr_runs > 0);
+		for (size_t k = 0; k < doc.runs[0].nr_figures; k++)
+			assert_true(isfinite(doc.runs[0].figures[k].value) &&
+				    doc.runs[0].figures[k].n >= -1);
+		for (size_t k = 0; k < doc.runs[0].nr_series; k++)
+			for (size_t p = 0; p < doc.runs[0].series[k].nr; p++)
+				assert_true(doc.runs[0].series[k].points[p].t_ns >= 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -614,6 +669,8 @@ int main(void)
 		cmocka_unit_test(decimal_commas_are_numbers),
 		cmocka_unit_test(wrapped_rows_are_whole),
 		cmocka_unit_test(wrapped_counters_are_whole),
+		cmocka_unit_test(midnight_is_passed),
+		cmocka_unit_test(huge_numbers_do_no_harm),
 		cmocka_unit_test(variants_of_the_layouts_are_read),
 	};
 
