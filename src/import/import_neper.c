@@ -17,7 +17,7 @@
  * latency_p99=0.000123456	[s]
  *
  * Flags and results look alike; a run begins with the first name that is neper's alone and ends
- * where a name comes again.
+ * where a name comes again.  Flags before that are kept for it.
  */
 
 struct neper_data {
@@ -27,32 +27,41 @@ struct neper_data {
 	uint32_t seen; /* a bit a name */
 };
 
+/* Flags that came before a run could begin. */
+struct neper_state {
+	struct scan_number threads, flows;
+	bool has_threads, has_flows;
+	bool again;    /* a flag came that the open run has had: it is over */
+	uint32_t seen; /* as that of struct neper_data, of these flags */
+};
+
 static const struct key {
 	const char *name;
 	struct cell cell;
+	bool weak; /* others have such names too: it begins no run */
 } keys[] = {
 	{ "num_transactions", { "transactions.total", "count", "", 1, .exact = true } },
 	{ "total_run_time", { "duration", "ns", "", 1e9, .exact = true } },
-	{ "num_flows", { "flows", "count", "", 1, .exact = true } },
-	{ "num_threads", { "threads", "count", "", 1, .exact = true } },
-	{ "num_samples", { "samples", "count", "", 1, .exact = true } },
+	{ "num_flows", { "flows", "count", "", 1, .exact = true }, true },
+	{ "num_threads", { "threads", "count", "", 1, .exact = true }, true },
+	{ "num_samples", { "samples", "count", "", 1, .exact = true }, true },
 	{ "correlation_coefficient", { "correlation", "ratio", "", 1 } },
-	{ "latency_min", { "latency.min", "ns", "", 1e9 } },
-	{ "latency_max", { "latency.max", "ns", "", 1e9, .key = true } },
-	{ "latency_mean", { "latency.avg", "ns", "", 1e9, .key = true } },
-	{ "latency_stddev", { "latency.stddev", "ns", "", 1e9 } },
+	{ "latency_min", { "latency.min", "ns", "", 1e9 }, true },
+	{ "latency_max", { "latency.max", "ns", "", 1e9, .key = true }, true },
+	{ "latency_mean", { "latency.avg", "ns", "", 1e9, .key = true }, true },
+	{ "latency_stddev", { "latency.stddev", "ns", "", 1e9 }, true },
 	{ "nvcsw_start", {} },
 	{ "nvcsw_end", {} },
 	{ "invalid_secret_count", {} },
-	{ "start_index", {} },
-	{ "end_index", {} },
+	{ "start_index", {}, true },
+	{ "end_index", {}, true },
 	{ "utime_start", {} },
 	{ "utime_end", {} },
 	{ "stime_start", {} },
 	{ "stime_end", {} },
-	{ "time_start", {} },
-	{ "time_end", {} },
-	{ "dry_run", {} },
+	{ "time_start", {}, true },
+	{ "time_end", {}, true },
+	{ "dry_run", {}, true },
 };
 
 static bool split(const char *line, struct word *ret_name, struct word *ret_value)
@@ -102,16 +111,42 @@ static bool is_flag(struct word name)
 static enum import_kind neper_sniff(const struct import_feed *f, const struct import_line *raw)
 {
 	const struct import_line bare = line_bare(raw, true), *l = &bare;
+	const struct neper_data *d;
+	const struct key *key;
 	struct word name, value;
 
 	if (!split(l->s, &name, &value))
 		return IMPORT_FOREIGN;
-	if (find_key(name) || is_quantile(name))
+	key = find_key(name);
+	if (key && !key->weak)
 		return IMPORT_ROW;
-	if (f->run && (word_is(name, "throughput") || word_is(name, "throughput_units")))
+	d = f->run ? f->run->data : NULL;
+	if (!d || ((const struct neper_state *)f->state)->again ||
+	    (key && (d->seen >> (key - keys) & 1)))
+		return key || is_flag(name) ? IMPORT_CHATTER : IMPORT_FOREIGN;
+	if (key || is_quantile(name) || word_is(name, "throughput") ||
+	    word_is(name, "throughput_units"))
 		return IMPORT_ROW;
 	/* the other flags */
-	return f->run || is_flag(name) ? IMPORT_CHATTER : IMPORT_FOREIGN;
+	return IMPORT_CHATTER;
+}
+
+static void neper_chatter(struct import_feed *f, const struct import_line *raw)
+{
+	const struct import_line bare = line_bare(raw, true), *l = &bare;
+	struct neper_state *s = f->state;
+	struct word name, value;
+	const struct key *key;
+
+	if (!split(l->s, &name, &value))
+		return;
+	key = find_key(name);
+	s->again = s->again || (f->run && key);
+	s->seen |= key ? UINT32_C(1) << (key - keys) : 0;
+	if (word_is(name, "num_threads"))
+		s->has_threads = word_number(value, "", &s->threads);
+	else if (word_is(name, "num_flows"))
+		s->has_flows = word_number(value, "", &s->flows);
 }
 
 /* "latency_p99.9": the quantile 0.999. */
@@ -140,7 +175,25 @@ static bool begins_again(const struct import_feed *f, struct word name, const st
 		*ret_bit = UINT32_C(1) << (key - keys);
 	else if (word_is(name, "throughput"))
 		*ret_bit = UINT32_C(1) << ARRAY_SIZE(keys);
-	return !d || *f->command || (d->seen & *ret_bit);
+	return !d || *f->command || ((const struct neper_state *)f->state)->again ||
+	       (d->seen & *ret_bit);
+}
+
+static int open_neper(struct import_feed *f, size_t nr)
+{
+	static const struct cell threads = { "threads", "count", "", 1, .exact = true };
+	static const struct cell flows = { "flows", "count", "", 1, .exact = true };
+	struct neper_state *s = f->state;
+	int r = import_open_run(f, nr);
+
+	if (r == 0)
+		((struct neper_data *)f->run->data)->seen = s->seen;
+	if (r == 0 && s->has_threads)
+		r = cell_add(f, &threads, &s->threads);
+	if (r == 0 && s->has_flows)
+		r = cell_add(f, &flows, &s->flows);
+	*s = (struct neper_state){};
+	return r;
 }
 
 static int neper_row(struct import_feed *f, const struct import_line *raw,
@@ -162,7 +215,7 @@ static int neper_row(struct import_feed *f, const struct import_line *raw,
 	    !word_number(value, "", &v))
 		return import_bad(f, "a value that is no number");
 	if (begins_again(f, name, key, &bit))
-		r = import_open_run(f, l->nr);
+		r = open_neper(f, l->nr);
 	if (r < 0)
 		return r;
 	d = f->run->data;
@@ -258,7 +311,9 @@ const struct import_ops import_ops_neper = {
 	.name = "neper",
 	.marks = neper_marks,
 	.data_size = sizeof(struct neper_data),
+	.state_size = sizeof(struct neper_state),
 	.sniff = neper_sniff,
+	.chatter = neper_chatter,
 	.row = neper_row,
 	.finish = neper_finish,
 };

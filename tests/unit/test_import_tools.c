@@ -382,6 +382,7 @@ static void prose_is_no_result(void **state)
 		    "Core: the kernel\nMaximum: whatever\nLinux is fine (really)\n"
 		    "22:34:22 <dave> CPU is at 100 %\n22:34:23 <dave> all 12.5\n"
 		    "count: 3\nmin: 2\nmax: 9\nthroughput=33\n1 2 3 4 5\n"
+		    "num_flows=12\nlatency_max=3\nnum_threads=7\n"
 		    "[   12.345678] eth0: link is up\n",
 		    &doc);
 	assert_int_equal(doc.nr_runs, 0);
