@@ -103,6 +103,8 @@ static struct json_object *head(const struct export_source *src)
 	_cleanup_(buf_release) struct buf command = {}, version = {};
 
 	format_repeat(&command, src->report);
+	/* rt-tests share this form: whose it is, readers see in the command */
+	buf_puts(&command, "  # in the form of cyclictest --json");
 	buf_printf(&version, "irqlab %s", src->report->run.version);
 	json_object_object_add(o, "file_version", json_object_new_int(1));
 	json_put_text(o, "cmdline:", buf_str(&command));

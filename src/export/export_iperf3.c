@@ -75,9 +75,10 @@ static int64_t interval_start(const struct record *rec, size_t i)
 	return rec->nr_points > 1 ? 2 * rec->points[0].t_ns - rec->points[1].t_ns : 0;
 }
 
+/* The interval in which the window begins belongs to what comes before it: its rate is of both. */
 static bool is_omitted(const struct record *rec, size_t i)
 {
-	return interval_start(rec, i) + rec->points[i].t_ns < 0;
+	return interval_start(rec, i) < 0;
 }
 
 /* start, end, seconds, bytes, bits_per_second as every row of iperf3 has them. */
