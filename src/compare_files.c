@@ -530,11 +530,49 @@ static void put_skipped_json(const struct side *s, struct buf *out)
 	}
 }
 
-static int put_all(const struct side *a, const struct side *b, const struct compare_pairs *pairs,
-		   const struct compare_opts *opts, struct buf *out, struct err *e)
+/* What was not compared, and what the whole is worth. */
+static void put_end(const struct side *a, const struct side *b, const struct compare_pairs *pairs,
+		    struct buf *out)
 {
 	bool alone = a->doc == b->doc;
 
+	if (pairs->nr_left)
+		buf_putc(out, '\n');
+	put_left(a, pairs, out);
+	put_skipped(a, out);
+	if (!alone)
+		put_skipped(b, out);
+	if (a->doc->nr_remarks || (!alone && b->doc->nr_remarks))
+		buf_putc(out, '\n');
+	put_remarks(a, out);
+	if (!alone)
+		put_remarks(b, out);
+	buf_putc(out, '\n');
+	compare_para(out, "Verdict: undecided. %s", reason_one_run);
+}
+
+static void put_end_json(const struct side *a, const struct side *b,
+			 const struct compare_pairs *pairs, struct buf *out)
+{
+	bool alone = a->doc == b->doc;
+
+	buf_putc(out, ']');
+	compare_json_text(out, "reason", reason_one_run);
+	compare_json_number(out, "nr_skipped",
+			    (double)(a->doc->nr_skipped + (alone ? 0 : b->doc->nr_skipped)));
+	buf_puts(out, ",\"not_paired\":[");
+	for (size_t i = 0; i < pairs->nr_left; i++)
+		buf_printf(out, "%s%zu", i ? "," : "", pairs->left[i] + 1);
+	buf_puts(out, "],\"skipped\":[");
+	put_skipped_json(a, out);
+	if (!alone)
+		put_skipped_json(b, out);
+	buf_puts(out, "]}\n");
+}
+
+static int put_all(const struct side *a, const struct side *b, const struct compare_pairs *pairs,
+		   const struct compare_opts *opts, struct buf *out, struct err *e)
+{
 	if (opts->json)
 		buf_puts(out, "{\"verdict\":\"undecided\",\"pairs\":[");
 	for (size_t i = 0; i < a->nr; i++) {
@@ -543,35 +581,10 @@ static int put_all(const struct side *a, const struct side *b, const struct comp
 		if (r < 0)
 			return r;
 	}
-	if (opts->json) {
-		buf_putc(out, ']');
-		compare_json_text(out, "reason", reason_one_run);
-		compare_json_number(
-			out, "nr_skipped",
-			(double)(a->doc->nr_skipped + (alone ? 0 : b->doc->nr_skipped)));
-		buf_puts(out, ",\"not_paired\":[");
-		for (size_t i = 0; i < pairs->nr_left; i++)
-			buf_printf(out, "%s%zu", i ? "," : "", pairs->left[i] + 1);
-		buf_puts(out, "],\"skipped\":[");
-		put_skipped_json(a, out);
-		if (!alone)
-			put_skipped_json(b, out);
-		buf_puts(out, "]}\n");
-	} else {
-		if (pairs->nr_left)
-			buf_putc(out, '\n');
-		put_left(a, pairs, out);
-		put_skipped(a, out);
-		if (!alone)
-			put_skipped(b, out);
-		if (a->doc->nr_remarks || (!alone && b->doc->nr_remarks))
-			buf_putc(out, '\n');
-		put_remarks(a, out);
-		if (!alone)
-			put_remarks(b, out);
-		buf_putc(out, '\n');
-		compare_para(out, "Verdict: undecided. %s", reason_one_run);
-	}
+	if (opts->json)
+		put_end_json(a, b, pairs, out);
+	else
+		put_end(a, b, pairs, out);
 	return out->failed ? err_nomem(e, "compare") : 0;
 }
 

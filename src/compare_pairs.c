@@ -97,6 +97,11 @@ void compare_pairs_release(struct compare_pairs *p)
 	*p = (struct compare_pairs){};
 }
 
+static void free_boolp(bool **p)
+{
+	free(*p);
+}
+
 static int pairs_init(struct compare_pairs *p, size_t nr)
 {
 	p->a = calloc(nr + 1, sizeof(*p->a));
@@ -109,7 +114,7 @@ static int pairs_init(struct compare_pairs *p, size_t nr)
 }
 
 /* Mark the runs that say what one before them says: a mail that quotes the other. */
-static void mark_repeats(const struct import_doc *doc, char *taken)
+static void mark_repeats(const struct import_doc *doc, bool *taken)
 {
 	for (size_t i = 0; i < doc->nr_runs; i++)
 		for (size_t k = 0; k < i && !taken[i]; k++)
@@ -120,7 +125,7 @@ static void mark_repeats(const struct import_doc *doc, char *taken)
 /* Runs beyond this many are not paired: the time is their square. */
 #define RUNS_MAX 512
 
-static void pair_by_words(const struct import_doc *doc, char *taken, struct compare_pairs *p)
+static void pair_by_words(const struct import_doc *doc, bool *taken, struct compare_pairs *p)
 {
 	size_t nr = doc->nr_runs < RUNS_MAX ? doc->nr_runs : RUNS_MAX;
 
@@ -134,7 +139,7 @@ static void pair_by_words(const struct import_doc *doc, char *taken, struct comp
 					continue;
 				p->a[p->nr] = i;
 				p->b[p->nr++] = j;
-				taken[i] = taken[j] = 1;
+				taken[i] = taken[j] = true;
 			}
 }
 
@@ -155,7 +160,7 @@ static void sort_pairs(struct compare_pairs *p)
 int compare_pairs_within(const struct import_doc *doc, struct compare_pairs *ret)
 {
 	_cleanup_(compare_pairs_release) struct compare_pairs p = {};
-	_cleanup_(free_charp) char *taken = calloc(doc->nr_runs + 1, 1);
+	_cleanup_(free_boolp) bool *taken = calloc(doc->nr_runs + 1, sizeof(*taken));
 	size_t left = 0, first = 0, second = 0;
 
 	if (!taken || pairs_init(&p, doc->nr_runs) < 0)
@@ -176,7 +181,7 @@ int compare_pairs_within(const struct import_doc *doc, struct compare_pairs *ret
 		p.a[0] = first;
 		p.b[0] = second;
 		p.nr = 1;
-		taken[first] = taken[second] = 1;
+		taken[first] = taken[second] = true;
 	}
 	for (size_t i = 0; i < doc->nr_runs; i++)
 		if (!taken[i])
@@ -191,7 +196,7 @@ int compare_pairs_across(const struct import_doc *a, const struct import_doc *b,
 			 struct compare_pairs *ret)
 {
 	_cleanup_(compare_pairs_release) struct compare_pairs p = {};
-	_cleanup_(free_charp) char *taken = calloc(b->nr_runs + 1, 1);
+	_cleanup_(free_boolp) bool *taken = calloc(b->nr_runs + 1, sizeof(*taken));
 	size_t nr_a = a->nr_runs < RUNS_MAX ? a->nr_runs : RUNS_MAX;
 	size_t nr_b = b->nr_runs < RUNS_MAX ? b->nr_runs : RUNS_MAX;
 
@@ -208,7 +213,7 @@ int compare_pairs_across(const struct import_doc *a, const struct import_doc *b,
 			p.left[p.nr_left++] = i;
 			continue;
 		}
-		taken[j] = 1;
+		taken[j] = true;
 		p.a[p.nr] = i;
 		p.b[p.nr++] = j;
 	}

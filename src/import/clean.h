@@ -38,9 +38,10 @@ struct cleaner {
 	struct line out;
 };
 
-/* Clean the @len bytes of line @nr (they hold no LF) and emit what they give.  @more: the line
- * goes on in the next call.  Return: 0; what emit() returned; -ENOMEM. */
-int cleaner_line(struct cleaner *c, const char *s, size_t len, size_t nr, bool more, struct err *e);
+/* Clean the @len bytes of @text, line @nr (they hold no LF) and emit what they give.  @more: the
+ * line goes on in the next call.  Return: 0; what emit() returned; -ENOMEM. */
+int cleaner_line(struct cleaner *c, const char *text, size_t len, size_t nr, bool more,
+		 struct err *e);
 void cleaner_release(struct cleaner *c);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "import/cyclictest.h"
 
 /* What is made of a whole cyclictest run. */
@@ -178,51 +179,75 @@ static int threads_of_samples(struct import_run *run)
 	return 0;
 }
 
-static int add(struct import_run *run, const char *metric, const char *unit, const char *labels,
-	       double value, double half, int64_t n, bool key)
+/* A latency in the run's own unit, known to within @half of it. */
+struct latency {
+	const char *metric;
+	double value, half;
+	int64_t n;
+	bool key;
+};
+
+static int add_latency(struct import_run *run, const char *labels, const struct latency *l)
+{
+	double scale = ((const struct cyclictest_run *)run->data)->ns ? 1 : 1000;
+
+	if (l->value < 0)
+		return 0;
+	return import_figure_add(run, &(struct import_figure){ .metric = l->metric,
+							       .unit = "ns",
+							       .labels = labels,
+							       .value = l->value * scale,
+							       .half = l->half * scale,
+							       .n = l->n,
+							       .key = l->key });
+}
+
+static int add_count(struct import_run *run, const char *metric, const char *labels, int64_t v,
+		     bool key)
 {
 	return import_figure_add(run, &(struct import_figure){ .metric = metric,
-							       .unit = unit,
+							       .unit = "count",
 							       .labels = labels,
-							       .value = value,
-							       .half = half,
-							       .n = n,
+							       .value = (double)v,
+							       .n = -1,
 							       .key = key });
 }
 
-static int thread_figures(struct import_run *run, const struct cyclictest_thread *t, bool alone)
+/* Averages are cut, not rounded. */
+static int add_three(struct import_run *run, const char *labels, const double v[3], int64_t n,
+		     bool key)
 {
-	const struct cyclictest_run *data = run->data;
-	double scale = data->ns ? 1 : 1000, half = scale / 2;
+	const struct latency l[] = { { "latency.min", v[0], 0.5, n, key },
+				     { "latency.avg", v[1], 1, n, key },
+				     { "latency.max", v[2], 0.5, n, key } };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(l) && r == 0; i++)
+		r = add_latency(run, labels, &l[i]);
+	return r;
+}
+
+static int thread_figures(struct import_run *run, const struct cyclictest_thread *t)
+{
+	const double v[] = { (double)t->min, (double)t->avg, (double)t->max };
 	char labels[LABELS];
 	int r;
 
 	snprintf(labels, sizeof(labels), "thread=%" PRId64, t->t);
-	r = add(run, "cycles", "count", labels, (double)t->cycles, 0, -1, false);
-	if (t->cycles == 0)
-		return r < 0 ? r
-			     : import_note(run, t->line, "thread %" PRId64 ": no samples", t->t);
-	if (r == 0 && t->min >= 0)
-		r = add(run, "latency.min", "ns", labels, (double)t->min * scale, half, t->cycles,
-			false);
-	/* cut, not rounded */
-	if (r == 0 && t->avg >= 0)
-		r = add(run, "latency.avg", "ns", labels, (double)t->avg * scale, 2 * half,
-			t->cycles, alone);
-	if (r == 0 && t->max >= 0)
-		r = add(run, "latency.max", "ns", labels, (double)t->max * scale, half, t->cycles,
-			alone);
-	return r;
+	r = add_count(run, "cycles", labels, t->cycles, false);
+	if (r < 0 || t->cycles)
+		return r < 0 ? r : add_three(run, labels, v, t->cycles, false);
+	return import_note(run, t->line, "thread %" PRId64 ": no samples", t->t);
 }
 
 /* Of all threads together. */
 static int whole_figures(struct import_run *run)
 {
 	const struct cyclictest_run *data = run->data;
-	double scale = data->ns ? 1 : 1000, half = scale / 2, sum = 0;
-	int64_t n = 0, min = INT64_MAX, max = -1;
+	double v[] = { -1, 0, -1 };
+	int64_t n = 0;
 	bool avg = true;
-	int r;
+	int r = add_count(run, "threads", "", (int64_t)data->nr, true);
 
 	for (size_t i = 0; i < data->nr; i++) {
 		const struct cyclictest_thread *t = &data->threads[i];
@@ -231,20 +256,16 @@ static int whole_figures(struct import_run *run)
 			continue;
 		n += t->cycles;
 		avg = avg && t->avg >= 0;
-		sum += (double)t->avg * (double)t->cycles;
-		min = t->min >= 0 && t->min < min ? t->min : min;
-		max = t->max > max ? t->max : max;
+		v[1] += (double)t->avg * (double)t->cycles;
+		if (t->min >= 0 && (v[0] < 0 || (double)t->min < v[0]))
+			v[0] = (double)t->min;
+		if ((double)t->max > v[2])
+			v[2] = (double)t->max;
 	}
-	r = add(run, "threads", "count", "", (double)data->nr, 0, -1, true);
 	if (r < 0 || n == 0)
 		return r;
-	if (min < INT64_MAX)
-		r = add(run, "latency.min", "ns", "", (double)min * scale, half, n, true);
-	if (r == 0 && avg)
-		r = add(run, "latency.avg", "ns", "", sum / (double)n * scale, 2 * half, n, true);
-	if (r == 0 && max >= 0)
-		r = add(run, "latency.max", "ns", "", (double)max * scale, half, n, true);
-	return r;
+	v[1] = avg ? v[1] / (double)n : -1;
+	return add_three(run, "", v, n, true);
 }
 
 int cyclictest_finish(struct import_run *run)
@@ -269,6 +290,6 @@ int cyclictest_finish(struct import_run *run)
 		name_hists(run);
 	time_samples(run);
 	for (size_t i = 0; i < data->nr && r == 0; i++)
-		r = thread_figures(run, &data->threads[i], false);
+		r = thread_figures(run, &data->threads[i]);
 	return r < 0 || !data->nr ? r : whole_figures(run);
 }

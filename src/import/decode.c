@@ -242,6 +242,11 @@ static bool says_encoding(const struct buf *held)
 	       memmem(held->data, held->len, "Content-transfer-encoding:", 26);
 }
 
+static int add(struct decoder *d, const char *data, size_t len, struct err *e)
+{
+	return d->wide ? add_wide(d, data, len, e) : add_bytes(d, data, len, e);
+}
+
 static int begin(struct decoder *d, struct err *e)
 {
 	struct buf first = d->held;
@@ -262,8 +267,7 @@ static int begin(struct decoder *d, struct err *e)
 				e)
 		    : 0;
 	if (r == 0)
-		r = d->wide ? add_wide(d, first.data, first.len, e)
-			    : add_bytes(d, first.data, first.len, e);
+		r = add(d, first.data, first.len, e);
 	buf_release(&first);
 	return r;
 }
@@ -274,7 +278,7 @@ int decoder_add(struct decoder *d, const char *data, size_t len, struct err *e)
 	int r;
 
 	if (d->begun)
-		return d->wide ? add_wide(d, data, len, e) : add_bytes(d, data, len, e);
+		return add(d, data, len, e);
 	n = DECODE_WINDOW - d->held.len;
 	n = len < n ? len : n;
 	if (buf_add(&d->held, data, n) < 0)
@@ -282,7 +286,7 @@ int decoder_add(struct decoder *d, const char *data, size_t len, struct err *e)
 	if (d->held.len < DECODE_WINDOW)
 		return 0;
 	r = begin(d, e);
-	return r < 0 || n == len ? r : decoder_add(d, data + n, len - n, e);
+	return r < 0 || n == len ? r : add(d, data + n, len - n, e);
 }
 
 int decoder_end(struct decoder *d, struct err *e)

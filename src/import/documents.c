@@ -139,29 +139,45 @@ static int close_document(struct import_reader *r, size_t nr, const char *why, s
 	return failed < 0 ? failed : reader_deliver(r, e);
 }
 
-/* Feed bytes of one line. *ret_used: those read; all but where a document has ended or broken. */
-static int feed(struct import_reader *r, const char *s, size_t len, size_t nr, size_t *ret_used,
-		const char **ret_why, struct err *e)
+/* A line, or what is left of it, and what became of it. */
+struct part {
+	const char *s;
+	size_t len, nr;
+	size_t used;	 /* bytes read; all but where a document has ended or broken */
+	const char *why; /* ... broken: why */
+	bool text;	 /* it is none of the document's lines */
+};
+
+static int feed(struct import_reader *r, struct part *p, struct err *e)
 {
 	struct document *d = &r->doc;
-	size_t at = 0, used;
 	int failed = 0;
 
-	*ret_why = NULL;
-	while (failed == 0 && d->open && at < len) {
-		enum json_state state = json_feed(&d->parser, s + at, len - at, &used);
+	p->why = NULL;
+	p->used = 0;
+	while (failed == 0 && d->open && !p->why && p->used < p->len) {
+		size_t used;
+		enum json_state state =
+			json_feed(&d->parser, p->s + p->used, p->len - p->used, &used);
 
-		at += used;
+		p->used += used;
 		if (state == JSON_ITEM)
-			failed = take_item(r, nr, e);
+			failed = take_item(r, p->nr, e);
 		else if (state == JSON_DONE)
-			failed = close_document(r, nr, NULL, e);
+			failed = close_document(r, p->nr, NULL, e);
 		else if (state == JSON_BROKEN)
-			*ret_why = d->parser.why;
-		if (state == JSON_BROKEN)
-			break;
+			p->why = d->parser.why;
 	}
-	*ret_used = at;
+	return failed;
+}
+
+/* The end of a line that the document goes on behind. */
+static int feed_end(struct import_reader *r, size_t nr, const char **ret_why, struct err *e)
+{
+	struct part end = { .s = "\n", .len = 1, .nr = nr };
+	int failed = feed(r, &end, e);
+
+	*ret_why = end.why;
 	return failed;
 }
 
@@ -191,70 +207,74 @@ static bool restarts(const struct document *d, const char *s)
 	       d->parser.expect == JSON_EXPECT_COMMA_OR_END || d->parser.expect == JSON_EXPECT_KEY;
 }
 
-/* Line @s while a document is open. *ret_text: it is none of its lines. */
-static int go_on(struct import_reader *r, const char *s, size_t len, const struct line *l,
-		 size_t *ret_used, bool *ret_text, struct err *e)
+/* Why line @p cannot go on with the document that is open, or NULL; it may be one of a few other
+ * lines between then (p->text). */
+static const char *check_line(struct document *d, struct part *p)
+{
+	if (d->parser.token == JSON_TOKEN_STRING)
+		return ++d->odd_lines > STRING_LINES ? "a string does not end" : NULL;
+	if (!p->len || json_accepts(&d->parser, *p->s)) {
+		d->odd_lines = 0;
+		return NULL;
+	}
+	p->text = true;
+	return ++d->odd_lines < ODD_LINES ? NULL : "other text follows";
+}
+
+/* Line or piece @p while a document is open. @rest: it is no line's beginning. */
+static int go_on(struct import_reader *r, struct part *p, bool rest, struct err *e)
 {
 	struct document *d = &r->doc;
 	const char *why = NULL;
-	bool string = d->parser.token == JSON_TOKEN_STRING;
 	int failed = 0;
-	size_t used;
 
-	*ret_used = 0;
-	*ret_text = false;
-	if (!l->rest && restarts(d, s))
-		return close_document(r, l->nr, "another one begins", e);
-	if (!l->rest) /* the line before has ended */
-		failed = feed(r, "\n", 1, l->nr, &used, &why, e);
-	if (failed == 0 && !why && len && !string && !l->rest && !json_accepts(&d->parser, *s)) {
-		*ret_text = true;
-		if (++d->odd_lines < ODD_LINES)
-			return 0;
-		return close_document(r, l->nr, "other text follows", e);
+	p->used = 0;
+	p->text = false;
+	if (!rest && restarts(d, p->s))
+		return close_document(r, p->nr, "another one begins", e);
+	if (!rest) /* the line before has ended */
+		failed = feed_end(r, p->nr, &why, e);
+	if (failed == 0 && !why && !rest)
+		why = check_line(d, p);
+	if (failed < 0 || (p->text && !why))
+		return failed;
+	if (!why) {
+		failed = feed(r, p, e);
+		why = p->why;
 	}
-	if (string && ++d->odd_lines > STRING_LINES)
-		return close_document(r, l->nr, "a string does not end", e);
-	if (!string)
-		d->odd_lines = 0;
-	if (failed == 0 && !why)
-		failed = feed(r, s, len, l->nr, ret_used, &why, e);
-	if (failed == 0 && why && d->open) {
-		*ret_text = true;
-		*ret_used = 0;
-		return close_document(r, l->nr, why, e);
-	}
-	return failed;
+	if (failed < 0 || !why || !d->open)
+		return failed;
+	p->text = true;
+	p->used = 0;
+	return close_document(r, p->nr, why, e);
 }
 
-/* A document may begin at @at in @s. *ret_used: how much of @s was read; 0: it is none. */
-static int begin(struct import_reader *r, const char *s, const char *at, const struct line *l,
-		 size_t *ret_used, struct err *e)
+/* A document may begin at @at in @p. p->used: how much was read; 0: it is none. */
+static int begin(struct import_reader *r, struct part *p, const char *at, struct err *e)
 {
 	struct document *d = &r->doc;
-	size_t used, len = l->text.len - (size_t)(at - buf_str(&l->text));
-	const char *why;
+	struct part body = { .s = at, .len = p->len - (size_t)(at - p->s), .nr = p->nr };
 	int failed = reader_flush(r, e);
 
-	*ret_used = 0;
+	p->used = 0;
 	if (failed < 0)
 		return failed;
 	json_begin(&d->parser);
 	d->open = true;
 	d->ops = NULL;
-	d->line = l->nr;
+	d->line = p->nr;
 	d->odd_lines = 0;
 	buf_reset(&d->prefix);
-	if (buf_add(&d->prefix, s, (size_t)(at - s)) < 0)
+	if (buf_add(&d->prefix, p->s, (size_t)(at - p->s)) < 0)
 		return err_nomem(e, "import");
-	failed = feed(r, at, len, l->nr, &used, &why, e);
-	if (failed == 0 && why && !d->ops) {
+	failed = feed(r, &body, e);
+	if (failed == 0 && body.why && !d->ops) {
 		d->open = false; /* something else in braces */
 		return 0;
 	}
-	if (failed == 0 && why)
-		failed = close_document(r, l->nr, why, e);
-	*ret_used = (size_t)(at - s) + used;
+	if (failed == 0 && body.why)
+		failed = close_document(r, p->nr, body.why, e);
+	p->used = (size_t)(at - p->s) + body.used;
 	return failed;
 }
 
@@ -271,45 +291,40 @@ static const char *behind_prefix(const struct document *d, const char *s)
 int document_line(struct import_reader *r, const struct line *l, struct err *e)
 {
 	struct document *d = &r->doc;
-	const char *s = buf_str(&l->text), *end = s + l->text.len;
-	bool text = true;
+	struct part p = { .s = buf_str(&l->text), .len = l->text.len, .nr = l->nr };
 	int failed = 0;
 
-	if (!d->open && !memchr(s, '{', l->text.len))
-		return l->rest ? 0 : reader_text(r, s, l->text.len, l, e);
+	if (!d->open && !memchr(p.s, '{', p.len))
+		return l->rest ? 0 : reader_text(r, p.s, p.len, l, e);
 	do {
-		size_t used = 0;
-		const char *at;
+		const char *s = d->open ? behind_prefix(d, p.s) : p.s, *at;
 
-		text = true;
+		p.len -= (size_t)(s - p.s);
+		p.s = s;
+		p.text = true;
 		if (d->open) {
-			s = behind_prefix(d, s);
-			failed = go_on(r, s, (size_t)(end - s), l, &used, &text, e);
-			s += used;
-			if (failed < 0 || d->open || text)
+			failed = go_on(r, &p, l->rest, e);
+		} else {
+			at = find_start(p.s, p.len);
+			if (!at)
 				break;
-			continue;
+			failed = begin(r, &p, at, e);
+			p.text = p.used == 0;
 		}
-		at = find_start(s, (size_t)(end - s));
-		if (!at)
-			break;
-		failed = begin(r, s, at, l, &used, e);
-		text = used == 0;
-		s += used;
-	} while (failed == 0 && !text && !d->open && s < end);
-	if (failed < 0 || !text || s == end || l->rest)
+		p.s += p.used;
+		p.len -= p.used;
+		p.used = 0;
+	} while (failed == 0 && !p.text && !d->open && p.len);
+	if (failed < 0 || !p.text || !p.len || l->rest)
 		return failed;
-	return reader_text(r, s, (size_t)(end - s), l, e);
+	return reader_text(r, p.s, p.len, l, e);
 }
 
 int document_end(struct import_reader *r, struct err *e)
 {
-	size_t used;
-	const char *why = NULL;
-	int failed = 0;
+	const char *why;
+	int failed = r->doc.open ? feed_end(r, r->decoder.nr, &why, e) : 0;
 
-	if (r->doc.open) /* a number may end here */
-		failed = feed(r, "\n", 1, r->decoder.nr, &used, &why, e);
 	if (failed < 0 || !r->doc.open)
 		return failed;
 	return close_document(r, r->decoder.nr, "the text ends", e);

@@ -74,27 +74,36 @@ static const struct {
 	{ "thinsp", 0x2009 }, { "times", 0xd7 },    { "zwnj", 0x200c },
 };
 
-size_t html_entity(const char *s, const char *end, unsigned int *ret)
+/* "#160;" or "#xa0;" at @s: its bytes, or 0. */
+static size_t numbered(const char *s, const char *end, unsigned int *ret)
 {
 	const char *p = s + 1;
+	bool hex = p < end && (*p == 'x' || *p == 'X');
 	unsigned int c = 0;
 	size_t n = 0;
 
-	if (p < end && *p == '#') {
-		bool hex = p + 1 < end && (p[1] == 'x' || p[1] == 'X');
+	for (p += hex; p < end && n < 8; p++, n++) {
+		if (hex ? !isxdigit((unsigned char)*p) : !isdigit((unsigned char)*p))
+			break;
+		c = c * (hex ? 16 : 10);
+		c += isdigit((unsigned char)*p)
+			     ? (unsigned int)(*p - '0')
+			     : (unsigned int)(tolower((unsigned char)*p) - 'a' + 10);
+	}
+	if (!n || p >= end || *p != ';' || c >= 0x110000 || (c >= 0xd800 && c < 0xe000))
+		return 0;
+	*ret = c;
+	return (size_t)(p + 1 - s);
+}
 
-		for (p += hex ? 2 : 1; p < end && c < 0x110000 && n < 8; p++, n++) {
-			if (hex ? !isxdigit((unsigned char)*p) : !isdigit((unsigned char)*p))
-				break;
-			c = c * (hex ? 16 : 10) +
-			    (unsigned int)(isdigit((unsigned char)*p)
-						   ? *p - '0'
-						   : tolower((unsigned char)*p) - 'a' + 10);
-		}
-		if (!n || p >= end || *p != ';' || c >= 0x110000 || (c >= 0xd800 && c < 0xe000))
-			return 0;
-		*ret = c;
-		return (size_t)(p + 1 - s);
+size_t html_entity(const char *s, const char *end, unsigned int *ret)
+{
+	const char *p = s + 1;
+	size_t n = 0;
+
+	if (p < end && *p == '#') {
+		n = numbered(p, end, ret);
+		return n ? n + 1 : 0;
 	}
 	while (p + n < end && n < 8 && isalpha((unsigned char)p[n]))
 		n++;

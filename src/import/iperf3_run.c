@@ -65,7 +65,7 @@ int iperf3_add_row(struct import_run *run, const struct iperf3_row *row)
 						     IMPORT_POINTS_MAX);
 	if (data->nr >= 2 * IMPORT_POINTS_MAX)
 		return 0;
-	if (data->nr == data->size) {
+	if (data->nr == data->size || !data->rows) {
 		size_t size = data->size ? data->size * 2 : 4;
 		struct iperf3_row *p = reallocarray(data->rows, size, sizeof(*p));
 

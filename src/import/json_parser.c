@@ -240,32 +240,44 @@ static void end_hex(struct json_parser *p)
 		put_utf8(&p->text, c);
 }
 
+static bool hex_digit(struct json_parser *p, char c)
+{
+	if (!isxdigit((unsigned char)c))
+		return false;
+	p->hex = p->hex << 4 |
+		 (uint32_t)(isdigit((unsigned char)c) ? c - '0'
+						      : tolower((unsigned char)c) - 'a' + 10);
+	if (--p->hex_left == 0)
+		end_hex(p);
+	return true;
+}
+
+/* Half of a pair whose other half has not come. */
+static void end_half(struct json_parser *p)
+{
+	if (p->high)
+		put_utf8(&p->text, 0xfffd);
+	p->high = 0;
+}
+
 static bool escaped(struct json_parser *p, char c)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	const char *s;
 
-	if (p->hex_left) {
-		int v = isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
-
-		if (!isxdigit((unsigned char)c))
-			return false;
-		p->hex = p->hex << 4 | (uint32_t)v;
-		if (--p->hex_left == 0)
-			end_hex(p);
-		return true;
-	}
+	if (p->hex_left)
+		return hex_digit(p, c);
 	p->escape = false;
 	if (c == 'u') {
 		p->hex_left = 4;
 		p->hex = 0;
 		return true;
 	}
+	end_half(p);
 	s = c ? strchr(from, c) : NULL;
-	if (!s)
-		return false;
-	buf_putc(&p->text, to[s - from]);
-	return true;
+	if (s)
+		buf_putc(&p->text, to[s - from]);
+	return s != NULL;
 }
 
 /* Inside a string. *i: the byte to read; behind the last that was read afterwards. */
@@ -281,6 +293,8 @@ static enum json_state in_string(struct json_parser *p, const char *s, size_t le
 		}
 		while (n < len && s[n] != '"' && s[n] != '\\')
 			n++;
+		if (n > *i || (n < len && s[n] == '"'))
+			end_half(p);
 		if (buf_add(&p->text, s + *i, n - *i) < 0 || p->text.len > JSON_MEMORY / 4)
 			return no_room(p);
 		*i = n + (n < len);
@@ -381,8 +395,7 @@ bool json_accepts(const struct json_parser *p, char c)
 		return c == ':';
 	case JSON_EXPECT_COMMA_OR_END:
 		return c == ',' || c == '}' || c == ']';
-	case JSON_EXPECT_KEY:
-		return c == '"' || c == '}'; /* a comma too many is forgiven */
+	case JSON_EXPECT_KEY: /* a comma too many is forgiven */
 	case JSON_EXPECT_KEY_OR_END:
 		return c == '"' || c == '}';
 	case JSON_EXPECT_VALUE_OR_END:

@@ -7,11 +7,11 @@
 
 /* ---- encodings */
 
-static int hex(char c)
+static unsigned int hex(char c)
 {
 	if (isdigit((unsigned char)c))
-		return c - '0';
-	return isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
+		return (unsigned int)(c - '0');
+	return (unsigned int)(tolower((unsigned char)c) - 'a' + 10);
 }
 
 bool mime_printable(const char *s, size_t len, struct buf *out)
@@ -30,7 +30,8 @@ bool mime_printable(const char *s, size_t len, struct buf *out)
 			break;
 		if (p + 1 == end)
 			return false;
-		if (end - p >= 3 && hex(p[1]) >= 0 && hex(p[2]) >= 0) {
+		if (end - p >= 3 && isxdigit((unsigned char)p[1]) &&
+		    isxdigit((unsigned char)p[2])) {
 			buf_putc(out, (char)(hex(p[1]) << 4 | hex(p[2])));
 			s = p + 3;
 		} else {
