@@ -46,7 +46,7 @@ struct server_watch {
 	void (*said)(void *ctx, const char *line);
 	void (*began)(void *ctx, struct server_test *t);
 	void (*tick)(void *ctx, struct server_test *t);
-	/* The streams have ended, @theirs are not known yet: what a client that asked gets to see.
+	/* The streams have ended and @theirs are known: what a client that asked gets to see.
 	 */
 	void (*output)(void *ctx, struct server_test *t, struct buf *out, bool *ret_is_json);
 	/* After began only. */

@@ -440,12 +440,12 @@ static int exchange(struct session *s, struct err *e)
 	int state = 0;
 	int r = channel_write_state(&s->ch, WIRE_EXCHANGE_RESULTS, e);
 
-	make_output(s);
 	if (r >= 0)
 		r = channel_read_results(&s->ch, &s->theirs, NULL, e);
 	if (r < 0)
 		return r;
 	s->test.theirs = &s->theirs;
+	make_output(s);
 	r = channel_write_results(&s->ch, &s->mine, &s->output, e);
 	if (r >= 0)
 		r = channel_write_state(&s->ch, WIRE_DISPLAY_RESULTS, e);

@@ -139,7 +139,7 @@ static void totals(struct view *v, const struct server_test *t)
 	view_ended(v, t->mine, t->theirs);
 }
 
-/* The client sees what the server has printed up to here, with the totals of this end. */
+/* The client sees what the server has printed up to here, with the totals of both ends. */
 static void on_output(void *ctx, struct server_test *t, struct buf *out, bool *ret_is_json)
 {
 	struct view *v = view_of(ctx, t);
