@@ -74,7 +74,7 @@ int store_run_find(struct store *s, const char *text, int64_t *ret_id, struct er
 
 #define RUN_COLUMNS                                                                                \
 	"SELECT run.name, plan, plan_file, version, env.json, seed, started_ns, ended_ns, state, " \
-	"run.id FROM run JOIN env ON env.id = run.env "
+	"run.id, run.aa FROM run JOIN env ON env.id = run.env "
 
 /* One row of RUN_COLUMNS. */
 static int take_run(struct stmt *q, struct run_info *ret, struct err *e)
@@ -94,6 +94,7 @@ static int take_run(struct stmt *q, struct run_info *ret, struct err *e)
 	info.ended_ns = (uint64_t)sqlite3_column_int64(q->st, 7);
 	info.state = (enum run_state)sqlite3_column_int(q->st, 8);
 	info.id = sqlite3_column_int64(q->st, 9);
+	info.aa = sqlite3_column_int(q->st, 10);
 	*ret = info;
 	info = (struct run_info){};
 	return 0;
@@ -189,6 +190,8 @@ static int take_trial(struct trial_list *l, const struct stmt *q, struct err *e)
 		.state = (enum trial_state)sqlite3_column_int(q->st, 6),
 		.started_ns = (uint64_t)sqlite3_column_int64(q->st, 8),
 		.window_ns = (uint64_t)sqlite3_column_int64(q->st, 9),
+		.boot = (unsigned int)sqlite3_column_int64(q->st, 10),
+		.build = (unsigned int)sqlite3_column_int64(q->st, 11),
 	};
 	l->nr++;
 	return stmt_column_text(q, 7, &t->reason, e);
@@ -199,10 +202,11 @@ int store_trials(struct store *s, int64_t run, struct trial_info **ret, size_t *
 {
 	_cleanup_(trial_list_release) struct trial_list l = {};
 	_cleanup_(stmt_release) struct stmt q = {};
-	int r = stmt_prepare(&q, &s->sql,
-			     "SELECT id, block, scenario, variant, position, seed, state, reason, "
-			     "started_ns, window_ns FROM trial WHERE run = ? ORDER BY position, id",
-			     e);
+	int r = stmt_prepare(
+		&q, &s->sql,
+		"SELECT id, block, scenario, variant, position, seed, state, reason, "
+		"started_ns, window_ns, boot, build FROM trial WHERE run = ? ORDER BY position, id",
+		e);
 
 	if (r < 0)
 		return r;

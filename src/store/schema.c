@@ -88,7 +88,15 @@ static const char step_1[] =
 	" text TEXT NOT NULL);"
 	"CREATE INDEX event_by_trial ON event(trial);";
 
-static const char *const steps[] = { step_1 };
+/*
+ * aa: every variant was the baseline.  boot, build: which boot of the trial's variant and which
+ * build of its kernel, from 0; variants that one boot measures have 0.
+ */
+static const char step_2[] = "ALTER TABLE run ADD COLUMN aa INTEGER NOT NULL DEFAULT 0;"
+			     "ALTER TABLE trial ADD COLUMN boot INTEGER NOT NULL DEFAULT 0;"
+			     "ALTER TABLE trial ADD COLUMN build INTEGER NOT NULL DEFAULT 0;";
+
+static const char *const steps[] = { step_1, step_2 };
 
 const struct schema schema_current = { .steps = steps, .nr = ARRAY_SIZE(steps) };
 

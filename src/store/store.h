@@ -10,9 +10,9 @@
  * unique.
  */
 
-#include <stdint.h>
-
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sample/observation.h"
 #include "sample/sample.h"
@@ -36,6 +36,7 @@ struct run_info {
 	uint64_t seed;
 	uint64_t started_ns, ended_ns; /* wall clock; ended 0 while open */
 	enum run_state state;
+	bool aa; /* every variant was the baseline: the noise of this bench */
 };
 
 struct trial_info {
@@ -44,6 +45,8 @@ struct trial_info {
 	unsigned int scenario; /* indices into the plan's lists */
 	unsigned int variant;
 	unsigned int position; /* in the run's order, from 0 */
+	unsigned int boot;     /* of the variant, from 0; and which build of its kernel */
+	unsigned int build;
 	uint64_t seed;
 	enum trial_state state;
 	char *reason;	     /* of veto or failure; NULL when ok */

@@ -164,8 +164,8 @@ static int insert_trial(struct sql *sql, int64_t run, const struct trial_info *t
 	_cleanup_(stmt_release) struct stmt q = {};
 	int r = stmt_prepare(&q, sql,
 			     "INSERT INTO trial (run, block, scenario, variant, position, seed, "
-			     "state, reason, started_ns, window_ns) "
-			     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			     "state, reason, started_ns, window_ns, boot, build) "
+			     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			     e);
 
 	if (r < 0)
@@ -180,6 +180,8 @@ static int insert_trial(struct sql *sql, int64_t run, const struct trial_info *t
 	stmt_text(&q, t->reason);
 	stmt_u64(&q, t->started_ns);
 	stmt_u64(&q, t->window_ns);
+	stmt_i64(&q, t->boot);
+	stmt_i64(&q, t->build);
 	r = stmt_step(&q, e);
 	if (r == 0)
 		return 0;
@@ -267,7 +269,7 @@ static int insert_run(struct sql *sql, const struct run_info *run, int64_t env, 
 	_cleanup_(stmt_release) struct stmt q = {};
 	int r = stmt_prepare(&q, sql,
 			     "INSERT INTO run (name, plan, plan_file, version, env, seed, "
-			     "started_ns, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			     "started_ns, state, aa) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			     e);
 
 	if (r < 0)
@@ -280,6 +282,7 @@ static int insert_run(struct sql *sql, const struct run_info *run, int64_t env, 
 	stmt_u64(&q, run->seed);
 	stmt_u64(&q, run->started_ns);
 	stmt_i64(&q, RUN_OPEN);
+	stmt_i64(&q, run->aa);
 	return stmt_run(&q, e);
 }
 

@@ -667,12 +667,12 @@ static void what_is_not_ours_is_refused_untouched(void **state)
 
 static void older_stores_are_migrated_in_one_transaction(void **state)
 {
-	static const char *const good[] = { NULL, "ALTER TABLE run ADD COLUMN extra TEXT",
+	static const char *const good[] = { "ALTER TABLE run ADD COLUMN extra TEXT",
 					    "CREATE TABLE later (x)" };
-	static const char *const bad[] = { NULL, "ALTER TABLE run ADD COLUMN extra TEXT",
+	static const char *const bad[] = { "ALTER TABLE run ADD COLUMN extra TEXT",
 					   "CREATE TABLE run (x)" };
-	const char *steps[3];
-	const struct schema newer = { steps, 3 };
+	const char *steps[4];
+	const struct schema newer = { steps, 4 };
 	struct place p = place_new();
 	struct store *s = open_store(p.path);
 	_cleanup_(buf_release) struct buf before = {};
@@ -682,22 +682,22 @@ static void older_stores_are_migrated_in_one_transaction(void **state)
 	add_run(s, "old");
 	store_close(take_ptr(s));
 	slurp(p.path, &before);
-	memcpy(steps, bad, sizeof(steps));
-	steps[0] = schema_current.steps[0];
-	assert_int_equal(schema_current.nr, 1);
+	assert_int_equal(schema_current.nr, 2);
+	memcpy(steps, schema_current.steps, 2 * sizeof(steps[0]));
+	memcpy(&steps[2], bad, sizeof(bad));
 	assert_int_equal(store_open_schema(&s, p.path, STORE_READ, &newer, &e), -ENOTSUP);
 	assert_contains(e.msg, "written by an older irqlab");
 	assert_true(store_open_schema(&s, p.path, STORE_WRITE, &newer, &e) < 0);
-	assert_contains(e.msg, "schema step 3");
+	assert_contains(e.msg, "schema step 4");
 	/* the failed step took the good one back with it */
 	s = open_store(p.path);
 	store_close(take_ptr(s));
-	memcpy(&steps[1], &good[1], sizeof(steps) - sizeof(steps[0]));
+	memcpy(&steps[2], good, sizeof(good));
 	assert_int_equal(store_open_schema(&s, p.path, STORE_WRITE, &newer, &e), 0);
 	assert_int_equal(store_run_find(s, "old", &id, &e), 0);
 	store_close(take_ptr(s));
 	assert_int_equal(store_open(&s, p.path, STORE_WRITE, &e), -ENOTSUP);
-	assert_contains(e.msg, "schema 3, this one knows up to 1");
+	assert_contains(e.msg, "schema 4, this one knows up to 2");
 	place_remove(&p);
 }
 
