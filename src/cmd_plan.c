@@ -12,15 +12,27 @@
 #include "base/err.h"
 #include "cmd.h"
 #include "file.h"
+#include "plan_power.h"
 #include "registry.h"
 
 struct plan_cfg {
 	bool plugins;
+	double detect;
+	char *pilot, *db;
 };
 
 static const struct cmdline_opt options[] = {
 	{ { "plugins", OPT_BOOL, offsetof(struct plan_cfg, plugins), "",
 	    "list the knobs, loads and probes with their options and metrics" },
+	  0 },
+	{ { "detect", OPT_RATIO, offsetof(struct plan_cfg, detect), "0",
+	    "how many blocks a change of this size takes, such as 1%" },
+	  0 },
+	{ { "pilot", OPT_STRING, offsetof(struct plan_cfg, pilot), "",
+	    "stored run to take the noise from" },
+	  0 },
+	{ { "db", OPT_STRING, offsetof(struct plan_cfg, db), "",
+	    "store to use (see irqlab list --help)" },
 	  0 },
 	{},
 };
@@ -87,13 +99,51 @@ static void print_block(const struct plan *p, const struct slot *slots, size_t p
 	printf("\n");
 }
 
+static void print_length(const struct plan *p)
+{
+	uint64_t seconds = plan_length_ns(p) / NS_PER_S;
+
+	printf("%s: %s%u blocks of %zu trials, about ", p->name,
+	       plan_is_sequential(p) ? "at most " : "", p->blocks,
+	       p->nr_variants * p->nr_scenarios);
+	if (seconds >= 60)
+		printf("%llu min ", (unsigned long long)(seconds / 60));
+	printf("%llu s\n", (unsigned long long)(seconds % 60));
+	if (!plan_is_sequential(p))
+		return;
+	printf("looks after blocks");
+	for (size_t i = 0; i < p->nr_looks; i++)
+		printf(" %u", p->looks[i]);
+	printf("; it ends at the first that decides all\n");
+}
+
+static void print_metrics_of(const struct plan *p)
+{
+	for (size_t i = 0; i < p->nr_metrics; i++)
+		printf("metric %s: margin %.3g %%, smallest number of blocks for %zu metric%s: %u\n",
+		       p->metrics[i].text, p->metrics[i].margin * 100, p->nr_metrics,
+		       p->nr_metrics == 1 ? "" : "s", plan_min_blocks(p->nr_metrics, p->alpha));
+}
+
+static int print_power(const struct plan *p, const struct plan_cfg *cfg, const char *file,
+		       struct err *e)
+{
+	const struct power_question q = {
+		.db = cfg->db, .pilot = cfg->pilot, .file = file, .detect = cfg->detect
+	};
+	_cleanup_(buf_release) struct buf out = {};
+	int r = plan_power(p, &q, &out, e);
+
+	fputs(buf_str(&out), stdout);
+	return r;
+}
+
 static int run(const void *config, char **args, int nr_args, struct err *e)
 {
 	_cleanup_(buf_release) struct buf text = {};
 	_cleanup_(plan_release) struct plan p = {};
 	_cleanup_(free_slotp) struct slot *slots = NULL;
 	size_t nr = 0, per_block;
-	uint64_t seconds;
 	const struct plan_cfg *cfg = config;
 	int r;
 
@@ -114,27 +164,24 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 	if (r < 0)
 		return r;
 	per_block = p.nr_variants * p.nr_scenarios;
-	seconds = plan_length_ns(&p) / NS_PER_S;
-	printf("%s: %u blocks of %zu trials, about ", p.name, p.blocks, per_block);
-	if (seconds >= 60)
-		printf("%llu min ", (unsigned long long)(seconds / 60));
-	printf("%llu s\n", (unsigned long long)(seconds % 60));
-	for (size_t i = 0; i < p.nr_metrics; i++)
-		printf("metric %s: margin %.3g %%, smallest number of blocks for %zu metric%s: %u\n",
-		       p.metrics[i].text, p.metrics[i].margin * 100, p.nr_metrics,
-		       p.nr_metrics == 1 ? "" : "s", plan_min_blocks(p.nr_metrics, p.alpha));
-	for (unsigned int b = 0; b < p.blocks; b++)
+	print_length(&p);
+	print_metrics_of(&p);
+	r = print_power(&p, cfg, args[0], e);
+	for (unsigned int b = 0; b < p.blocks && r >= 0; b++)
 		print_block(&p, slots + b * per_block, per_block, b);
-	return EXIT_DONE;
+	return r < 0 ? r : EXIT_DONE;
 }
 
 const struct command cmd_plan = {
 	.name = "plan",
-	.help = "check a plan and show the order of its trials and their duration",
+	.help = "check a plan; show the order of its trials, their duration and what they can see",
 	.args = "[PLAN]",
 	.max_args = 1,
 	.options = options,
 	.run = run,
 	.cfg_size = sizeof(struct plan_cfg),
-	.example = "irqlab plan plans/demo.yaml",
+	.example = "irqlab plan plans/demo.yaml --detect 1%",
+	.more = "What a number of blocks can see follows from how much single pairs of trials differ. That is\n"
+		"taken from the newest A/A run of this machine (irqlab run --aa PLAN), else from any run of it\n"
+		"that measured the same metric under the same loads, or from the one that --pilot names.",
 };

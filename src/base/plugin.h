@@ -9,6 +9,7 @@
  */
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/opt.h"
 
@@ -18,6 +19,14 @@ enum better {
 	BETTER_LOWER,
 };
 
+/* How two sets of trials are compared by a number; why: docs/method.md. */
+enum metric_kind {
+	METRIC_LOCATION, /* a level: paired log ratios, signed-rank test */
+	METRIC_QUANTILE, /* the same; refused where a trial has less than 10/(1 - q) samples */
+	METRIC_RATE,	/* a count, rate or share that may be 0: sign-flip of the mean difference */
+	METRIC_MAXIMUM, /* grows with the number of samples: sign test, at equal number only */
+};
+
 /* A number of a trial. Its full name is "<instance>.<name>", or just <name> when @global. */
 struct metric_desc {
 	const char *name; /* "p99" */
@@ -25,7 +34,18 @@ struct metric_desc {
 	enum better better;
 	const char *help;
 	bool global; /* "throughput" rather than "tcp.throughput" */
+	enum metric_kind kind;
+	double q;	     /* QUANTILE: 0.99 */
+	const char *samples; /* the instance's metric that counts what it is taken from: "n" */
+	const char *skipped; /* ... and what was due besides, or NULL: "missed" */
+	const char *hist;    /* RATE: share of this histogram above the plan's limit: "latency" */
 };
+
+/* A count is compared as a rate whatever its row says: zeros are usual there. */
+static inline enum metric_kind metric_desc_kind(const struct metric_desc *m)
+{
+	return m->kind == METRIC_LOCATION && strcmp(m->unit, "count") == 0 ? METRIC_RATE : m->kind;
+}
 
 struct plugin {
 	const char *name;		   /* ^[a-z][a-z0-9-]*$: what the user types */

@@ -10,18 +10,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 
-unsigned int plan_min_blocks(size_t nr_metrics, double alpha)
-{
-	double level = alpha / (double)(nr_metrics ? nr_metrics : 1);
-	double reach = 1; /* 2/2^n */
-	unsigned int n = 1;
-
-	/* the smallest double ends it when there is no level to reach */
-	for (; reach > level && reach > 0; n++)
-		reach /= 2;
-	return n;
-}
-
 /* @list with what @variant says of its instances; @scenario is NULL for the probes. */
 static int overridden(const struct plan *p, size_t variant, const struct instances *list,
 		      const char *scenario, struct instances *ret, struct err *e)
@@ -114,11 +102,4 @@ int plan_order(const struct plan *p, struct slot **ret, size_t *ret_nr, struct e
 	*ret = slots;
 	*ret_nr = nr;
 	return 0;
-}
-
-uint64_t plan_length_ns(const struct plan *p)
-{
-	uint64_t trials = (uint64_t)p->blocks * p->nr_scenarios * p->nr_variants;
-
-	return trials * (p->settle_ns + p->warmup_ns + p->duration_ns);
 }

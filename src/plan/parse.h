@@ -64,11 +64,22 @@ const struct plugin *parse_plugin(const struct plugin *const *plugins, const cha
 int parse_value(const struct parse *p, const struct plugin *plugin, const char *key,
 		const struct tree_pair *pair, char **ret, struct err *e);
 
+/* One scalar of the plan by its row, whose offset is into struct plan. */
+int parse_row(const struct parse *p, const struct opt *row, const yaml_node_t *v, struct err *e);
+/* Refuses a key of @map that is none of @known (NULL-terminated). */
+int parse_keys(const struct parse *p, const yaml_node_t *map, const char *const *known,
+	       const char *what, struct err *e);
+
 /* "loads:" or "scenarios:"; one scenario "default" when neither is there. */
 int parse_scenarios(const struct parse *p, const yaml_node_t *v, struct err *e);
 int parse_loads(const struct parse *p, const yaml_node_t *v, struct err *e);
 int parse_probes(const struct parse *p, const yaml_node_t *v, struct err *e);
 int parse_variants(const struct parse *p, const yaml_node_t *v, struct err *e);
 int parse_metrics(const struct parse *p, const yaml_node_t *v, struct err *e);
+int parse_discard(const struct parse *p, const yaml_node_t *v, struct err *e);
+int parse_budget(const struct parse *p, const yaml_node_t *v, struct err *e);
+int parse_until(const struct parse *p, const yaml_node_t *v, struct err *e);
+int parse_blocks(const struct parse *p, const yaml_node_t *v, struct err *e);
+int parse_looks(const struct parse *p, const yaml_node_t *v, struct err *e);
 
 #endif

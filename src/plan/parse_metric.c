@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,25 @@ static int undirected_metric(const struct parse *p, const yaml_node_t *at,
 			   tree_quote(m->text).s, buf_str(&hint));
 }
 
+const struct metric_desc *plan_find_metric(const struct plan *p, const struct plan_registry *reg,
+					   size_t scenario, const char *metric,
+					   const char **ret_owner)
+{
+	/* the cursor reads only */
+	const struct parse parse = { .reg = reg, .plan = (struct plan *)(uintptr_t)p };
+	struct cursor c = { .parse = &parse, .scenario = &p->scenarios[scenario] };
+	_cleanup_(buf_release) struct buf name = {};
+
+	while (next_metric(&c)) {
+		full_name(&c, &name);
+		if (name.failed || strcmp(buf_str(&name), metric) != 0)
+			continue;
+		*ret_owner = c.inst->name;
+		return c.desc;
+	}
+	return NULL;
+}
+
 /* Who produces @m, and which way is better. */
 static int describe(const struct parse *p, const yaml_node_t *at, const struct scenario *s,
 		    struct plan_metric *m, struct err *e)
@@ -134,11 +154,15 @@ static int describe(const struct parse *p, const yaml_node_t *at, const struct s
 					   "measure it; keep one of them",
 					   tree_quote(m->text).s, by->name, c.inst->name, s->name);
 		by = c.inst;
+		m->desc = c.desc;
 		m->better = c.desc->better;
 		m->unit = c.desc->unit;
 	}
 	if (!by)
 		return unknown_metric(p, at, m, s, e);
+	m->owner = strdup(by->name);
+	if (!m->owner)
+		return err_nomem(e, m->text);
 	return m->better == BETTER_NONE ? undirected_metric(p, at, m, s, e) : 0;
 }
 
@@ -225,23 +249,41 @@ static int parse_labels(const struct parse *p, const yaml_node_t *at, struct pla
 	return m->labels ? 0 : err_nomem(e, "labels");
 }
 
-static int parse_margin(const struct parse *p, const yaml_node_t *at, const yaml_node_t *v,
-			struct plan_metric *m, struct err *e)
+static const struct opt margin_row = { "margin", OPT_RATIO, offsetof(struct plan_metric, margin),
+				       NULL, "change that does not matter" };
+static const struct opt limit_row = { "limit",
+				      OPT_NS,
+				      offsetof(struct plan_metric, limit_ns),
+				      NULL,
+				      "what later than this counts",
+				      1,
+				      UINT64_MAX / 2 };
+
+static int check_options(const struct parse *p, const yaml_node_t *v, const struct plan_metric *m,
+			 struct err *e)
 {
-	static const struct opt row = { "margin", OPT_RATIO, offsetof(struct plan_metric, margin),
-					NULL, "change that does not matter" };
-	const yaml_node_t *margin = tree_find(p->tree, v, "margin");
-	const char *text = NULL;
-	int r;
+	bool has_limit = m->desc->hist;
 
 	for (size_t i = 0; v->type == YAML_MAPPING_NODE && i < tree_count(v); i++) {
 		struct tree_pair pair = tree_pair(p->tree, v, i);
 
-		if (strcmp(pair.key, "margin") != 0)
+		if (strcmp(pair.key, "margin") != 0 &&
+		    !(has_limit && strcmp(pair.key, "limit") == 0))
 			return tree_refuse(e, p->tree, pair.key_node,
-					   "metric \"%s\" has no option \"%s\"; it has: margin",
-					   tree_quote(m->text).s, tree_quote(pair.key).s);
+					   "metric \"%s\" has no option \"%s\"; it has: %s",
+					   tree_quote(m->text).s, tree_quote(pair.key).s,
+					   has_limit ? "limit, margin" : "margin");
 	}
+	return 0;
+}
+
+static int parse_margin(const struct parse *p, const yaml_node_t *at, const yaml_node_t *v,
+			struct plan_metric *m, struct err *e)
+{
+	const yaml_node_t *margin = tree_find(p->tree, v, "margin");
+	const char *text = NULL;
+	int r;
+
 	if (!margin)
 		return tree_refuse(e, p->tree, v->type == YAML_MAPPING_NODE ? at : v,
 				   "metric \"%s\" needs a margin, the change below which nobody "
@@ -250,12 +292,39 @@ static int parse_margin(const struct parse *p, const yaml_node_t *at, const yaml
 	r = tree_scalar(p->tree, margin, "margin", &text, e);
 	if (r < 0)
 		return r;
-	if (opt_set(&row, text, m, e) < 0)
+	if (opt_set(&margin_row, text, m, e) < 0)
 		return tree_wrap(e, p->tree, margin);
 	if (m->margin < 0 || m->margin >= 1)
 		return tree_refuse(e, p->tree, margin,
 				   "margin \"%s\": must be at least 0 and below 100%%",
 				   tree_quote(text).s);
+	return 0;
+}
+
+/* "limit: 100us" becomes a part of the metric's text: one probe can have several. */
+static int parse_limit(const struct parse *p, const yaml_node_t *at, const yaml_node_t *v,
+		       struct plan_metric *m, struct err *e)
+{
+	const yaml_node_t *limit = m->desc->hist ? tree_find(p->tree, v, "limit") : NULL;
+	const char *text = NULL;
+	char *full = NULL;
+	int r;
+
+	if (!m->desc->hist)
+		return 0;
+	if (!limit)
+		return tree_refuse(e, p->tree, v->type == YAML_MAPPING_NODE ? at : v,
+				   "metric \"%s\" needs a limit: { limit: 100us, margin: 10%% }",
+				   tree_quote(m->text).s);
+	r = tree_scalar(p->tree, limit, "limit", &text, e);
+	if (r < 0)
+		return r;
+	if (opt_set(&limit_row, text, m, e) < 0)
+		return tree_wrap(e, p->tree, limit);
+	if (asprintf(&full, "%s > %s", m->text, text) < 0)
+		return err_nomem(e, m->text);
+	free(m->text);
+	m->text = full;
 	return 0;
 }
 
@@ -265,6 +334,7 @@ static void metric_release(struct plan_metric *m)
 	free(m->metric);
 	free(m->labels);
 	free(m->scenario);
+	free(m->owner);
 	*m = (struct plan_metric){};
 }
 
@@ -276,7 +346,7 @@ static int check_once(const struct parse *p, const yaml_node_t *at, const struct
 
 		assert(o->metric && o->labels && o->scenario);
 		if (strcmp(o->metric, m->metric) == 0 && strcmp(o->labels, m->labels) == 0 &&
-		    strcmp(o->scenario, m->scenario) == 0)
+		    strcmp(o->scenario, m->scenario) == 0 && o->limit_ns == m->limit_ns)
 			return tree_refuse(e, p->tree, at,
 					   "metric \"%s\" is \"%s\" of line %d again; remove one",
 					   tree_quote(m->text).s, tree_quote(o->text).s, o->line);
@@ -305,10 +375,16 @@ static int parse_metric(const struct parse *p, const struct tree_pair *pair,
 	if (!m.scenario)
 		return err_nomem(e, s->name);
 	r = describe(p, pair->key_node, s, &m, e);
-	if (r >= 0)
-		r = check_once(p, pair->key_node, &m, e);
+	if (r < 0)
+		return r;
+	assert(m.desc);
+	r = check_options(p, pair->value, &m, e);
 	if (r >= 0)
 		r = parse_margin(p, pair->key_node, pair->value, &m, e);
+	if (r >= 0)
+		r = parse_limit(p, pair->key_node, pair->value, &m, e);
+	if (r >= 0)
+		r = check_once(p, pair->key_node, &m, e);
 	if (r < 0)
 		return r;
 	*ret = m;

@@ -14,10 +14,6 @@
 
 #define HOUR_NS (3600 * NS_PER_S)
 #define IPERF3_PORT 5201
-#define DEFAULT_BLOCKS 8
-#define MAX_BLOCKS 10000
-/* 24 bytes each in plan_order(); over eleven days of trials of one second. */
-#define MAX_TRIALS 1000000
 #define MAX_NAME 200
 #define MAX_NETDEV 15 /* IFNAMSIZ - 1 */
 
@@ -40,9 +36,7 @@ static const struct opt number_rows[] = {
 	{},
 };
 
-/* One scalar of the plan by its row. */
-static int set_row(const struct parse *p, const struct opt *row, const yaml_node_t *v,
-		   struct err *e)
+int parse_row(const struct parse *p, const struct opt *row, const yaml_node_t *v, struct err *e)
 {
 	const char *text = NULL;
 	int r = tree_scalar(p->tree, v, row->name, &text, e);
@@ -177,9 +171,8 @@ static bool is_among(const char *const *words, const char *word)
 	return *words;
 }
 
-/* Is every key of @map one of @known (NULL-terminated)? */
-static int check_keys(const struct parse *p, const yaml_node_t *map, const char *const *known,
-		      const char *what, struct err *e)
+int parse_keys(const struct parse *p, const yaml_node_t *map, const char *const *known,
+	       const char *what, struct err *e)
 {
 	for (size_t i = 0; i < tree_count(map); i++) {
 		struct tree_pair pair = tree_pair(p->tree, map, i);
@@ -211,11 +204,11 @@ static int parse_trial(const struct parse *p, const yaml_node_t *v, struct err *
 				   tree_show(v).s);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		known[i] = trial_rows[i].name;
-	r = check_keys(p, v, known, "trial", e);
+	r = parse_keys(p, v, known, "trial", e);
 	for (const struct opt *o = trial_rows; r >= 0 && o->type != OPT_END; o++) {
 		const yaml_node_t *n = tree_find(p->tree, v, o->name);
 
-		r = n ? set_row(p, o, n, e) : 0;
+		r = n ? parse_row(p, o, n, e) : 0;
 	}
 	return r;
 }
@@ -224,12 +217,12 @@ static int parse_seed(const struct parse *p, const yaml_node_t *v, struct err *e
 {
 	int r = opt_defaults(number_rows, p->plan, e); /* of alpha too: it comes next */
 
-	return r < 0 || !v ? r : set_row(p, opt_find(number_rows, "seed"), v, e);
+	return r < 0 || !v ? r : parse_row(p, opt_find(number_rows, "seed"), v, e);
 }
 
 static int parse_alpha(const struct parse *p, const yaml_node_t *v, struct err *e)
 {
-	int r = v ? set_row(p, opt_find(number_rows, "alpha"), v, e) : 0;
+	int r = v ? parse_row(p, opt_find(number_rows, "alpha"), v, e) : 0;
 
 	if (r < 0)
 		return r;
@@ -237,47 +230,6 @@ static int parse_alpha(const struct parse *p, const yaml_node_t *v, struct err *
 		return tree_refuse(e, p->tree, v ? v : tree_root(p->tree),
 				   "alpha %s: must be within 0.000001 to 0.5; 0.05 is usual",
 				   tree_show(v).s);
-	return 0;
-}
-
-static int too_few_blocks(const struct parse *p, const yaml_node_t *at, struct err *e)
-{
-	const struct plan *plan = p->plan;
-	unsigned int least = plan_min_blocks(plan->nr_metrics, plan->alpha);
-	double reach = 2;
-
-	for (unsigned int i = 0; i < plan->blocks; i++)
-		reach /= 2;
-	return tree_refuse(e, p->tree, at,
-			   "blocks %u: %zu metric%s at level %g need%s at least %u (the exact test "
-			   "cannot go below 2/2^%u = %g); use blocks: %u",
-			   plan->blocks, plan->nr_metrics, plan->nr_metrics == 1 ? "" : "s",
-			   plan->alpha, plan->nr_metrics == 1 ? "s" : "", least, plan->blocks,
-			   reach, least);
-}
-
-static int parse_blocks(const struct parse *p, const yaml_node_t *v, struct err *e)
-{
-	static const struct opt row = { "blocks", OPT_UINT, 0, NULL, "", 1, MAX_BLOCKS };
-	struct plan *plan = p->plan;
-	unsigned int least = plan_min_blocks(plan->nr_metrics, plan->alpha);
-	uint64_t blocks = least > DEFAULT_BLOCKS ? least : DEFAULT_BLOCKS;
-	const yaml_node_t *at = v ? v : tree_root(p->tree);
-	const char *text = NULL;
-	int r = v ? tree_scalar(p->tree, v, "blocks", &text, e) : 0;
-
-	if (r < 0)
-		return r;
-	if (v && opt_set(&row, text, &blocks, e) < 0)
-		return tree_wrap(e, p->tree, v);
-	plan->blocks = (unsigned int)blocks;
-	if (plan->blocks < least)
-		return too_few_blocks(p, at, e);
-	if (blocks * plan->nr_scenarios * plan->nr_variants > MAX_TRIALS)
-		return tree_refuse(e, p->tree, at,
-				   "blocks %u: with %zu scenarios and %zu variants these are more "
-				   "than %d trials; use fewer",
-				   plan->blocks, plan->nr_scenarios, plan->nr_variants, MAX_TRIALS);
 	return 0;
 }
 
@@ -298,7 +250,11 @@ static const struct section {
 	{ "seed", parse_seed },
 	{ "alpha", parse_alpha },
 	{ "metrics", parse_metrics },
-	{ "blocks", parse_blocks }, /* how many depends on metrics and alpha */
+	{ "discard", parse_discard },
+	{ "budget", parse_budget },
+	{ "until", parse_until },
+	{ "blocks", parse_blocks }, /* how many depends on metrics, alpha and budget */
+	{ "looks", parse_looks },
 };
 
 static int parse_sections(const struct parse *p, struct err *e)
@@ -313,7 +269,7 @@ static int parse_sections(const struct parse *p, struct err *e)
 				   tree_show(root).s);
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
 		known[i] = sections[i].key;
-	r = check_keys(p, root, known, "a plan", e);
+	r = parse_keys(p, root, known, "a plan", e);
 	for (size_t i = 0; i < ARRAY_SIZE(sections) && r >= 0; i++)
 		r = sections[i].parse(p, tree_find(p->tree, root, sections[i].key), e);
 	return r;
@@ -336,7 +292,7 @@ int plan_parse(const char *text, size_t len, const char *file, const struct plan
 	return 0;
 }
 
-static void variant_release(struct variant *v)
+void variant_release(struct variant *v)
 {
 	free(v->name);
 	instances_release(&v->knobs);
@@ -362,6 +318,7 @@ void plan_release(struct plan *p)
 		free(p->metrics[i].metric);
 		free(p->metrics[i].labels);
 		free(p->metrics[i].scenario);
+		free(p->metrics[i].owner);
 	}
 	instances_release(&p->setup);
 	instances_release(&p->probes);

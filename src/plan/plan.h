@@ -54,15 +54,30 @@ struct scenario {
 
 /* A metric the verdict is about: "wakeup.p99[cpu=1]@net: { margin: 10% }". */
 struct plan_metric {
-	char *text;	/* as written: "wakeup.p99@net" */
+	char *text;	/* as written, "wakeup.p99@net"; with a limit "wakeup.above@net > 100us" */
 	char *metric;	/* "wakeup.p99", "throughput" */
 	char *labels;	/* canonical as in sample.h: "cpu=1,prio=98", "" for none */
 	char *scenario; /* never NULL: the only scenario when the plan does not say */
 	double margin;	/* ratio; changes below it do not matter */
 	enum better better;
-	const char *unit; /* of the registry */
+	const char *unit;		/* of the registry */
+	const struct metric_desc *desc; /* of the registry */
+	char *owner;			/* the instance that measures it: "wakeup" */
+	uint64_t limit_ns;		/* of a metric with desc->hist; else 0 */
 	int line;
 };
+
+/*
+ * "discard: { steal: 25%, missed: off, kernel: off }": what a trial must not exceed.  The rules
+ * look at the machine's health, and are declared before anything is measured.
+ */
+struct discard {
+	double steal;  /* share of the window that the hypervisor took; 1: any */
+	double missed; /* share of the wake-ups that were skipped, of any wakeup probe; 1: any */
+	bool kernel;   /* a line of the kernel that is known to spoil a measurement */
+};
+
+#define PLAN_LOOKS_MAX 10
 
 struct plan {
 	char *name; /* that of the file when the plan has none */
@@ -77,7 +92,16 @@ struct plan {
 	size_t nr_scenarios;
 	struct instances probes;
 	uint64_t settle_ns, warmup_ns, duration_ns;
-	unsigned int blocks; /* 8, or more when the metrics need more */
+	unsigned int blocks; /* 8, or more when the metrics need more; sequential: at the most */
+	/*
+	 * Sequential design: after how many blocks the verdict is looked at, ascending, the last
+	 * one being @blocks.  A fixed design has none.
+	 */
+	unsigned int looks[PLAN_LOOKS_MAX];
+	size_t nr_looks;
+	bool until_decided; /* "until: decided" or a budget */
+	uint64_t budget_ns; /* what "budget:" allowed, 0 for none */
+	struct discard discard;
 	struct plan_metric *metrics;
 	size_t nr_metrics;
 	double alpha;  /* 0.05 */
@@ -98,6 +122,28 @@ struct plan {
 int plan_parse(const char *text, size_t len, const char *file, const struct plan_registry *reg,
 	       struct plan *ret, struct err *e);
 void plan_release(struct plan *p);
+void variant_release(struct variant *v);
+
+/* Is the verdict looked at before the last block? */
+static inline bool plan_is_sequential(const struct plan *p)
+{
+	return p->nr_looks > 0;
+}
+
+/* The first look that can decide anything: smallest n with 2/2^n <= what is spent by then; more
+ * than @blocks when there is none. */
+unsigned int plan_first_look(size_t nr_metrics, double alpha, unsigned int blocks);
+
+/*
+ * Make every variant a copy of the baseline (the names stay): what an A/A run measures.  A plan of
+ * one variant gets a second one, "again".
+ */
+int plan_make_aa(struct plan *p, struct err *e);
+
+/* Who measures @metric ("wakeup.p99", no labels) in scenario @scenario; NULL: nobody. */
+const struct metric_desc *plan_find_metric(const struct plan *p, const struct plan_registry *reg,
+					   size_t scenario, const char *metric,
+					   const char **ret_owner);
 
 /* Smallest n with 2/2^n <= alpha/m: 6 for one metric at 0.05, 7 for two or three, 8 up to six. */
 unsigned int plan_min_blocks(size_t nr_metrics, double alpha);
@@ -128,5 +174,7 @@ int plan_order(const struct plan *p, struct slot **ret, size_t *ret_nr, struct e
 
 /* Time from the first to the last trial as planned [ns], without what set-up takes. */
 uint64_t plan_length_ns(const struct plan *p);
+/* The same of one block. */
+uint64_t plan_block_ns(const struct plan *p);
 
 #endif

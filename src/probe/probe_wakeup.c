@@ -33,7 +33,6 @@ struct wakeup_cfg {
 	int policy; /* enum wakeup_policy */
 	int phase;  /* enum phase */
 	bool hold_latency;
-	uint64_t bound_ns;
 };
 
 struct probe {
@@ -63,26 +62,34 @@ static const struct opt options[] = {
 	  .choices = phases },
 	{ "pm-qos", OPT_BOOL, offsetof(struct wakeup_cfg, hold_latency), "on",
 	  "hold /dev/cpu_dma_latency at 0, so that deep idle states are off" },
-	{ "bound", OPT_NS, offsetof(struct wakeup_cfg, bound_ns), "0",
-	  "count the wake-ups later than this in above; 0: none", .max = 100 * NS_PER_S },
 	{},
 };
 
+#define OF_WAKEUPS .samples = "n", .skipped = "missed"
+
 static const struct metric_desc metrics[] = {
-	{ "p50", "ns", BETTER_LOWER, "median of how late the threads woke" },
-	{ "p99", "ns", BETTER_LOWER, "exceeded by 1 % of the wake-ups" },
-	{ "p999", "ns", BETTER_LOWER, "exceeded by 0.1 % of the wake-ups" },
-	{ "p50-corrected", "ns", BETTER_LOWER, "p50 with the skipped wake-ups counted too" },
-	{ "p99-corrected", "ns", BETTER_LOWER, "p99 with the skipped wake-ups counted too" },
-	{ "p999-corrected", "ns", BETTER_LOWER, "p999 with the skipped wake-ups counted too" },
+	{ "p50", "ns", BETTER_LOWER, "median of how late the threads woke", .kind = METRIC_QUANTILE,
+	  .q = 0.5, OF_WAKEUPS },
+	{ "p99", "ns", BETTER_LOWER, "exceeded by 1 % of the wake-ups", .kind = METRIC_QUANTILE,
+	  .q = 0.99, OF_WAKEUPS },
+	{ "p999", "ns", BETTER_LOWER, "exceeded by 0.1 % of the wake-ups", .kind = METRIC_QUANTILE,
+	  .q = 0.999, OF_WAKEUPS },
+	{ "p50-corrected", "ns", BETTER_LOWER, "p50 with the skipped wake-ups counted too",
+	  .kind = METRIC_QUANTILE, .q = 0.5, OF_WAKEUPS },
+	{ "p99-corrected", "ns", BETTER_LOWER, "p99 with the skipped wake-ups counted too",
+	  .kind = METRIC_QUANTILE, .q = 0.99, OF_WAKEUPS },
+	{ "p999-corrected", "ns", BETTER_LOWER, "p999 with the skipped wake-ups counted too",
+	  .kind = METRIC_QUANTILE, .q = 0.999, OF_WAKEUPS },
 	{ "avg", "ns", BETTER_LOWER, "mean of how late the threads woke" },
-	{ "max", "ns", BETTER_LOWER, "latest wake-up; grows with n" },
+	{ "max", "ns", BETTER_LOWER, "latest wake-up; grows with n", .kind = METRIC_MAXIMUM,
+	  OF_WAKEUPS },
+	{ "above", "ratio", BETTER_LOWER, "share of wake-ups later than the metric's limit",
+	  .kind = METRIC_RATE, .hist = "latency", OF_WAKEUPS },
 	{ "min", "ns", BETTER_NONE, "earliest wake-up" },
 	{ "n", "count", BETTER_NONE, "wake-ups measured" },
 	{ "missed", "count", BETTER_LOWER, "wake-ups skipped because the thread was still late" },
-	{ "missed-ratio", "ratio", BETTER_LOWER, "skipped of all scheduled wake-ups" },
-	{ "above", "count", BETTER_LOWER, "wake-ups later than bound, the skipped ones too" },
-	{ "above-ratio", "ratio", BETTER_LOWER, "above of all scheduled wake-ups" },
+	{ "missed-ratio", "ratio", BETTER_LOWER, "skipped of all scheduled wake-ups",
+	  .kind = METRIC_RATE },
 	{ "elsewhere", "count", BETTER_NONE, "wake-ups on another CPU, its own being offline" },
 	{ "memory-locked", "count", BETTER_NONE, "1: the probe's memory was locked" },
 	{ "pm-qos-held", "count", BETTER_NONE, "1: /dev/cpu_dma_latency was held at 0" },
@@ -229,7 +236,6 @@ static int wakeup_drain(struct probe *p, struct sample_sink *out, struct err *e)
 	struct wakeup_result res = { .lanes = p->lanes.lane,
 				     .nr_lanes = p->lanes.nr,
 				     .nr_cpus = p->cpus.nr,
-				     .bound_ns = p->cfg.bound_ns,
 				     .begin_ns = atomic_load(&p->window.begin_ns),
 				     .end_ns = atomic_load(&p->window.end_ns) };
 

@@ -190,7 +190,6 @@ struct wakeup_result {
 	size_t nr_cpus;	   /* lanes of one priority stand together */
 	uint64_t begin_ns; /* of the window */
 	uint64_t end_ns;   /* UINT64_MAX: it did not close */
-	uint64_t bound_ns; /* wake-ups later than this are counted; 0: not */
 };
 
 void wakeup_report(const struct wakeup_result *res, struct emit *m);

@@ -42,7 +42,7 @@ static const struct quantile corrected_quantiles[] = {
 struct group {
 	const char *labels;
 	struct hist *hist, *corrected; /* scratch, merged into */
-	uint64_t skipped, elsewhere, interval_ns, bound_ns;
+	uint64_t skipped, elsewhere, interval_ns;
 	bool says; /* events too, not only numbers */
 };
 
@@ -118,12 +118,6 @@ static void report_group(struct emit *m, const struct group *g)
 	wakeup_correct(h, g->interval_ns, g->corrected);
 	for (size_t i = 0; i < ARRAY_SIZE(corrected_quantiles); i++)
 		report_quantile(m, g, &corrected_quantiles[i], g->corrected);
-	if (g->bound_ns) {
-		double above = (double)hist_above(g->corrected, g->bound_ns);
-
-		emit_scalar(m, "above", "count", g->labels, above);
-		emit_scalar(m, "above-ratio", "ratio", g->labels, above / cycles);
-	}
 	if (g->says && g->skipped)
 		emit_event(m, SEVERITY_WARN, 0,
 			   "%" PRIu64 " wake-ups of %.0f were skipped (%.2g %%)%s%s: a thread came "
@@ -223,7 +217,7 @@ void wakeup_report(const struct wakeup_result *res, struct emit *m)
 	_cleanup_(hist_freep) struct hist *corrected = hist_new();
 	char labels[LABELS_SIZE];
 	struct group g = {
-		.labels = labels, .hist = merged, .corrected = corrected, .bound_ns = res->bound_ns
+		.labels = labels, .hist = merged, .corrected = corrected
 	};
 
 	if (!merged || !corrected) {

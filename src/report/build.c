@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "report/model.h"
+#include "report/queries.h"
 
 void report_free(struct report *rep)
 {
@@ -90,11 +92,33 @@ static int add_trial(struct report *rep, struct store *s, size_t index, struct e
 	return model_add_records(rep, index, &l, e);
 }
 
+/* The store has no scalar of a metric that is derived from a histogram. */
+static void fill_derived(struct report *rep, const struct queries *q)
+{
+	for (size_t m = 0; q && m < q->nr; m++) {
+		const struct metric_desc *d = rep->plan->metrics[m].desc;
+
+		for (size_t i = 0; d && d->hist && i < rep->nr_trials; i++) {
+			double *v = &rep->values[i * rep->plan->nr_metrics + m];
+
+			*v = (double)NAN;
+			for (size_t k = 0; model_is_of(rep, i, m) && k < q->v[m].nr_obs; k++) {
+				const struct observation *o = &q->obs[m][k];
+
+				if (o->block == rep->trials[i].block &&
+				    o->variant == rep->trials[i].variant && o->has_value)
+					*v = o->value;
+			}
+		}
+	}
+}
+
 int report_build(struct report **ret, struct store *s, int64_t run,
 		 const struct report_basis *basis, struct err *e)
 {
 	const struct plan *plan = basis->plan;
 	_cleanup_(report_freep) struct report *rep = calloc(1, sizeof(*rep));
+	struct noise_query noise;
 	int r;
 
 	if (!rep)
@@ -112,11 +136,21 @@ int report_build(struct report **ret, struct store *s, int64_t run,
 	r = store_trials(s, run, &rep->trials, &rep->nr_trials, e);
 	if (r < 0)
 		return r;
+	rep->noise = calloc(plan->nr_metrics + 1, sizeof(*rep->noise));
 	rep->values = calloc(rep->nr_trials * plan->nr_metrics + 1, sizeof(*rep->values));
-	if (!rep->values)
+	if (!rep->values || !rep->noise)
 		return err_nomem(e, "report");
 	for (size_t i = 0; r == 0 && i < rep->nr_trials; i++)
 		r = add_trial(rep, s, i, e);
+	noise = (struct noise_query){ .env = rep->run.env, .plan = plan };
+	if (r >= 0 && basis->reg && plan->nr_metrics)
+		r = noise_find(s, basis->reg, &noise, rep->noise, e);
+	if (r >= 0)
+		r = explore_judge(rep, basis->reg, e);
+	if (r < 0)
+		return r;
+	fill_derived(rep, basis->queries);
+	r = drift_find(rep, e);
 	if (r < 0)
 		return r;
 	model_sort(rep);

@@ -136,9 +136,9 @@ static void forest_change(const struct report *rep, struct svg *s, const struct 
 	if (v->word == VERDICT_VETOED || !isfinite(v->change)) {
 		buf_puts(&b, "not judged");
 	} else {
-		format_effect(&b, rep, v);
+		format_effect(&b, rep->plan->metrics[v->query].unit, v);
 		buf_puts(&b, " ");
-		format_interval(&b, rep, v);
+		format_interval(&b, rep->plan->metrics[v->query].unit, v);
 	}
 	svg_text(s, "tick", "start", 4, py, buf_str(&b));
 	svg_text(s, "tick", "end", s->width - 4, py,

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "report/model.h"
+#include "report/queries.h"
 
 /* Three significant digits without an exponent: 0.0123, 1.23, 12.3, 123, 1235. */
 static void three_digits(struct buf *out, double v)
@@ -121,8 +122,7 @@ static void signed_digits(struct buf *out, double v)
 }
 
 /* Without a mark on what the percent are of. */
-static void plain_effect(struct buf *out, const struct report *rep, const struct verdict *v,
-			 double change)
+static void plain_effect(struct buf *out, const char *unit, const struct verdict *v, double change)
 {
 	struct measure m;
 
@@ -130,23 +130,23 @@ static void plain_effect(struct buf *out, const struct report *rep, const struct
 		format_change(out, change, v->high - v->low);
 		return;
 	}
-	m = measure_of(rep->plan->metrics[v->query].unit, change);
+	m = measure_of(unit, change);
 	signed_digits(out, change / m.divisor);
 	buf_puts(out, m.suffix);
 }
 
-void format_effect(struct buf *out, const struct report *rep, const struct verdict *v)
+void format_effect(struct buf *out, const char *unit, const struct verdict *v)
 {
 	if (v->word == VERDICT_VETOED || !isfinite(v->change)) {
 		buf_putc(out, '-');
 		return;
 	}
-	plain_effect(out, rep, v, v->change);
-	if (v->scale == VERDICT_SCALE_MEDIAN)
+	plain_effect(out, unit, v, v->change);
+	if (v->scale == VERDICT_SCALE_MEDIAN || v->scale == VERDICT_SCALE_MEAN)
 		buf_putc(out, '*');
 }
 
-void format_interval(struct buf *out, const struct report *rep, const struct verdict *v)
+void format_interval(struct buf *out, const char *unit, const struct verdict *v)
 {
 	int d = decimals_for(v->high - v->low);
 	struct measure m;
@@ -163,7 +163,7 @@ void format_interval(struct buf *out, const struct report *rep, const struct ver
 		buf_puts(out, "]%");
 		return;
 	}
-	m = measure_of(rep->plan->metrics[v->query].unit, fmax(fabs(v->low), fabs(v->high)));
+	m = measure_of(unit, fmax(fabs(v->low), fabs(v->high)));
 	buf_putc(out, '[');
 	signed_digits(out, v->low / m.divisor);
 	buf_puts(out, ", ");
@@ -205,7 +205,13 @@ void format_scale(struct buf *out, const struct report *rep, enum verdict_scale 
 
 	if (scale_metrics(&names, rep, scale, variant) == 0)
 		return;
-	if (scale == VERDICT_SCALE_RATIO)
+	if (scale == VERDICT_SCALE_MEAN)
+		buf_printf(
+			out,
+			"* %s: rates and counts, which may be 0: means of the trials, and the change "
+			"is the difference in percent of the mean with \"%s\".",
+			buf_str(&names), base);
+	else if (scale == VERDICT_SCALE_RATIO)
 		buf_puts(out, "change: Hodges-Lehmann estimate of the ratios within blocks, not "
 			      "the ratio of the two medians.");
 	else if (scale == VERDICT_SCALE_MEDIAN)
@@ -240,6 +246,21 @@ void format_count(struct buf *out, uint64_t n, const char *noun)
 	buf_printf(out, "%" PRIu64 " %s%s", n, noun, n == 1 ? "" : "s");
 }
 
+void format_blocks(struct buf *out, const struct report *rep)
+{
+	const struct plan *p = rep->plan;
+
+	if (!plan_is_sequential(p)) {
+		format_count(out, p->blocks, "block");
+		return;
+	}
+	buf_printf(out, "%u of at most %u blocks (looks after ",
+		   queries_blocks(p, rep->trials, rep->nr_trials), p->blocks);
+	for (size_t i = 0; i < p->nr_looks; i++)
+		buf_printf(out, "%s%u", i ? ", " : "", p->looks[i]);
+	buf_putc(out, ')');
+}
+
 void format_trials(struct buf *out, const struct report *rep, const size_t *trials, size_t nr)
 {
 	const size_t most = 8;
@@ -267,11 +288,13 @@ static void level(struct buf *out, const struct verdict *v)
 /* "95% interval [+1.30, +1.88]%" */
 static void level_interval(struct buf *out, const struct report *rep, const struct verdict *v)
 {
+	const char *unit = rep->plan->metrics[v->query].unit;
+
 	if (isfinite(v->low) && isfinite(v->high)) {
 		level(out, v);
-		buf_puts(out, " interval ");
+		buf_puts(out, v->looks ? " repeated interval " : " interval ");
 	}
-	format_interval(out, rep, v);
+	format_interval(out, unit, v);
 	if (isfinite(v->low) && isfinite(v->high))
 		return;
 	buf_puts(out, ": ");
@@ -280,23 +303,39 @@ static void level_interval(struct buf *out, const struct report *rep, const stru
 	level(out, v);
 }
 
+/* "12 blocks", "12 blocks, look 2 of 4" */
+static void count_blocks(struct buf *out, const struct verdict *v)
+{
+	format_count(out, v->blocks, "block");
+	if (v->looks && v->look)
+		buf_printf(out, ", look %zu of %zu", v->look, v->looks);
+}
+
+/* " of the median there" */
+static const char *of_what(enum verdict_scale scale)
+{
+	if (scale == VERDICT_SCALE_MEDIAN)
+		return " of the median there";
+	return scale == VERDICT_SCALE_MEAN ? " of the mean there" : "";
+}
+
 static void ergo_change(struct buf *out, const struct report *rep, const struct verdict *v)
 {
 	_cleanup_(buf_release) struct buf change = {};
 	const char *way = v->change < 0 ? "lower" : "higher";
 	const char *base = model_variant(rep, 0), *size;
 
-	plain_effect(&change, rep, v, fabs(v->change));
+	plain_effect(&change, rep->plan->metrics[v->query].unit, v, fabs(v->change));
 	/* "+1.6 % higher" says it twice */
 	size = buf_str(&change) + (*buf_str(&change) == '+');
 	if (v->scale == VERDICT_SCALE_RATIO)
 		buf_printf(out, "%s %s than with \"%s\" (", size, way, base);
 	else
 		buf_printf(out, "%s than with \"%s\" by %s%s (", way, base, size,
-			   v->scale == VERDICT_SCALE_MEDIAN ? " of the median there" : "");
+			   of_what(v->scale));
 	level_interval(out, rep, v);
 	buf_puts(out, ", ");
-	format_count(out, v->blocks, "block");
+	count_blocks(out, v);
 	buf_printf(out, "): %s.", verdict_word(v->word));
 	out->failed |= change.failed;
 }
@@ -306,12 +345,11 @@ static void ergo_same(struct buf *out, const struct report *rep, const struct ve
 	buf_printf(out, "the same as with \"%s\"", model_variant(rep, 0));
 	if (v->scale != VERDICT_SCALE_UNIT)
 		buf_printf(out, " within the margin of %.3g%%%s",
-			   100 * rep->plan->metrics[v->query].margin,
-			   v->scale == VERDICT_SCALE_MEDIAN ? " of the median there" : "");
+			   100 * rep->plan->metrics[v->query].margin, of_what(v->scale));
 	buf_puts(out, " (");
 	level_interval(out, rep, v);
 	buf_puts(out, ", ");
-	format_count(out, v->blocks, "block");
+	count_blocks(out, v);
 	buf_puts(out, ").");
 }
 
@@ -321,6 +359,9 @@ static void ergo_more(struct buf *out, const struct report *rep, const struct ve
 	if (model_is_partial(rep)) {
 		buf_printf(out, "; %zu of %zu planned trials measured; irqlab run --resume goes on",
 			   rep->nr_trials, model_planned(rep));
+	} else if (v->futile) {
+		buf_printf(out, "; not likely to be decided within the plan's %u blocks",
+			   rep->plan->blocks);
 	} else if (v->more_blocks) {
 		buf_puts(out, "; about ");
 		format_count(out, v->more_blocks, "more block");
@@ -333,12 +374,14 @@ static void ergo_more(struct buf *out, const struct report *rep, const struct ve
 static void ergo_undecided(struct buf *out, const struct report *rep, const struct verdict *v)
 {
 	buf_puts(out, "undecided after ");
-	format_count(out, v->blocks, "block");
+	count_blocks(out, v);
 	if (isfinite(v->change)) {
 		buf_puts(out, ": measured ");
-		plain_effect(out, rep, v, v->change);
-		if (v->scale == VERDICT_SCALE_MEDIAN)
-			buf_printf(out, " of the median with \"%s\"", model_variant(rep, 0));
+		plain_effect(out, rep->plan->metrics[v->query].unit, v, v->change);
+		if (v->scale == VERDICT_SCALE_MEDIAN || v->scale == VERDICT_SCALE_MEAN)
+			buf_printf(out, " of the %s with \"%s\"",
+				   v->scale == VERDICT_SCALE_MEAN ? "mean" : "median",
+				   model_variant(rep, 0));
 		buf_puts(out, ", ");
 		level_interval(out, rep, v);
 	} else {
@@ -353,6 +396,26 @@ static void ergo_vetoed(struct buf *out, const struct verdict *v)
 	buf_printf(out, "not judged, %zu of ", v->lost);
 	format_count(out, v->lost + v->blocks, "block");
 	buf_printf(out, " lost: %s.", v->reason ? v->reason : "its trials were vetoed");
+}
+
+/* None in N samples still leaves room for 3/N; a maximum means nothing without its N. */
+static void ergo_samples(struct buf *out, const struct report *rep, const struct verdict *v)
+{
+	const double value[] = { v->baseline, v->value }, n[] = { v->n_baseline, v->n_value };
+	const unsigned int variant[] = { 0, v->variant };
+
+	if (v->kind == METRIC_MAXIMUM && n[0] > 0 && n[1] > 0 && v->blocks)
+		buf_printf(out, " Each maximum is of N = %.0f (\"%s\": %.0f) samples a trial.",
+			   n[0] / (double)v->blocks, model_variant(rep, v->variant),
+			   n[1] / (double)v->blocks);
+	for (int i = 0; i < 2 && v->kind == METRIC_RATE; i++) {
+		if (!(value[i] == 0) || !(n[i] > 0))
+			continue;
+		buf_printf(out, " None in N = %.0f samples with \"%s\": at most ", n[i],
+			   model_variant(rep, variant[i]));
+		format_value(out, 3 / n[i], "ratio");
+		buf_puts(out, " (3/N).");
+	}
 }
 
 void format_ergo(struct buf *out, const struct report *rep, const struct verdict *v)
@@ -375,6 +438,7 @@ void format_ergo(struct buf *out, const struct report *rep, const struct verdict
 		ergo_vetoed(out, v);
 		break;
 	}
+	ergo_samples(out, rep, v);
 }
 
 void format_repeat(struct buf *out, const struct report *rep)

@@ -22,9 +22,9 @@ void format_value(struct buf *out, double v, const char *unit);
 void format_change(struct buf *out, double ratio, double width);
 /* The change of a verdict on its scale: "+1.59%", "+1.59%*" of the baseline's median (see
  * format_scale()) or "+12.3 us"; "-" when there is none or the metric was not judged. */
-void format_effect(struct buf *out, const struct report *rep, const struct verdict *v);
+void format_effect(struct buf *out, const char *unit, const struct verdict *v);
 /* "[+1.30, +1.88]%", "[+9.20, +15.1] us", or "no interval". */
-void format_interval(struct buf *out, const struct report *rep, const struct verdict *v);
+void format_interval(struct buf *out, const char *unit, const struct verdict *v);
 /* One sentence on what the changes judged on @scale are, for @variant or, when that is 0, for all;
  * nothing when there are none. */
 void format_scale(struct buf *out, const struct report *rep, enum verdict_scale scale,
@@ -33,10 +33,14 @@ void format_scale(struct buf *out, const struct report *rep, enum verdict_scale 
 void format_wall(struct buf *out, uint64_t ns);
 /* "1 block", "8 blocks". */
 void format_count(struct buf *out, uint64_t n, const char *noun);
+/* "8 blocks", of a sequential design "12 of at most 24 blocks (looks after 9, 14, 19, 24)". */
+void format_blocks(struct buf *out, const struct report *rep);
 /* "trials 1, 3-8 and 12 more": positions from 1 of @nr indices in their order. */
 void format_trials(struct buf *out, const struct report *rep, const size_t *trials, size_t nr);
 /* The finding of a verdict in one sentence, e.g. for a mail's first line. */
 void format_ergo(struct buf *out, const struct report *rep, const struct verdict *v);
+/* "0.8% a pair (A/A run 7, 12 blocks); 12 blocks see 0.9% ..."; nothing when it is not known. */
+void format_noise(struct buf *out, const struct report *rep, const struct verdict *v);
 /* "irqlab run plan.yaml  # seed 1 ...": how to do the run again. */
 void format_repeat(struct buf *out, const struct report *rep);
 

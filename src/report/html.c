@@ -50,6 +50,7 @@ static void banner(const struct report *rep, struct buf *out)
 		{ "throughput", "Throughput" },
 		{ "latency", "Latency" },
 		{ "interrupts", "Interrupts" },
+		{ "exploratory", "Exploratory" },
 		{ "trials", "Trials" },
 		{ "environment", "Environment" },
 		{ "plan", "Plan" },
@@ -60,8 +61,10 @@ static void banner(const struct report *rep, struct buf *out)
 	buf_printf(out, "</h1><p class=\"meta\">irqlab run %" PRId64 ", ", rep->run.id);
 	format_wall(out, rep->run.started_ns);
 	buf_printf(out, ", %zu trials in ", rep->nr_trials);
-	format_count(out, rep->plan->blocks, "block");
+	format_blocks(out, rep);
 	buf_printf(out, ", seed %" PRIu64, rep->run.seed);
+	if (rep->run.aa)
+		buf_puts(out, ", <strong>A/A: every variant was the baseline</strong>");
 	if (rep->run.state != RUN_DONE)
 		buf_puts(out, ", <strong>not complete</strong>");
 	buf_puts(out, "</p><nav aria-label=\"Sections\">");
@@ -78,9 +81,10 @@ static void foot(const struct report *rep, struct buf *out)
 	buf_puts(out, "</main>\n<footer><p>To repeat: <code>");
 	svg_escape(out, buf_str(&repeat));
 	buf_puts(out, "</code></p><p>A trial is the unit of replication; variants are compared "
-		      "within their block. Estimate: Hodges-Lehmann on log ratios; interval: "
-		      "inversion of the exact signed-rank test at the level that Holm's procedure "
-		      "gives the metric; the word is read off that interval.</p></footer>\n"
+		      "within their block. One exact test a metric (signed-rank on log ratios; "
+		      "sign-flip for counts and rates; sign test for maxima) gives its interval by "
+		      "inversion, at the level that Holm's procedure, or the look of a sequential "
+		      "design, gives the metric; the word is read off that interval.</p></footer>\n"
 		      "</body></html>\n");
 }
 
@@ -94,6 +98,7 @@ int report_html(const struct report *rep, struct buf *out, struct err *e)
 	section_throughput(rep, out);
 	section_latency(rep, out);
 	section_interrupts(rep, out);
+	section_explore(rep, out);
 	section_trials(rep, out);
 	section_environment(rep, out);
 	section_plan(rep, out);

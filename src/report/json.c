@@ -11,69 +11,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "report/json_write.h"
 #include "report/model.h"
 #include "sample/hist.h"
-
-/* Writes values in order and puts the commas. Text goes through text_json(): any bytes are safe. */
-struct json {
-	struct buf *out;
-	bool comma;
-};
-
-static void key(struct json *j, const char *name)
-{
-	if (j->comma)
-		buf_putc(j->out, ',');
-	if (name) {
-		text_json(j->out, name);
-		buf_putc(j->out, ':');
-	}
-	j->comma = true;
-}
-
-static void begin(struct json *j, const char *name, char bracket)
-{
-	key(j, name);
-	buf_putc(j->out, bracket);
-	j->comma = false;
-}
-
-static void end(struct json *j, char bracket)
-{
-	buf_putc(j->out, bracket);
-	j->comma = true;
-}
-
-static void put_text(struct json *j, const char *name, const char *v)
-{
-	key(j, name);
-	if (v)
-		text_json(j->out, v);
-	else
-		buf_puts(j->out, "null");
-}
-
-/* JSON has no infinity: an interval without an end is null there. */
-static void put_number(struct json *j, const char *name, double v)
-{
-	key(j, name);
-	if (isfinite(v))
-		buf_printf(j->out, "%.17g", v);
-	else
-		buf_puts(j->out, "null");
-}
-
-static void put_count(struct json *j, const char *name, uint64_t v)
-{
-	key(j, name);
-	buf_printf(j->out, "%" PRIu64, v);
-}
-
-static void put_bool(struct json *j, const char *name, bool v)
-{
-	key(j, name);
-	buf_puts(j->out, v ? "true" : "false");
-}
 
 static const char *state_word(enum trial_state s)
 {
@@ -122,6 +62,8 @@ static const char *scale_word(enum verdict_scale s)
 		return "ratio";
 	case VERDICT_SCALE_MEDIAN:
 		return "median";
+	case VERDICT_SCALE_MEAN:
+		return "mean";
 	case VERDICT_SCALE_UNIT:
 		return "unit";
 	}
@@ -132,7 +74,7 @@ static void put_env(struct json *j, const char *env)
 {
 	struct json_object *o = json_tokener_parse(env ? env : "{}");
 
-	key(j, "env");
+	json_key(j, "env");
 	buf_puts(j->out, o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : "null");
 	json_object_put(o);
 }
@@ -141,7 +83,7 @@ static void put_run(struct json *j, const struct report *rep)
 {
 	const struct run_info *run = &rep->run;
 
-	begin(j, "run", '{');
+	json_begin(j, "run", '{');
 	put_count(j, "id", (uint64_t)run->id);
 	put_text(j, "name", run->name);
 	put_text(j, "plan_file", run->plan_file);
@@ -152,23 +94,42 @@ static void put_run(struct json *j, const struct report *rep)
 	put_count(j, "ended_ns", run->ended_ns);
 	put_count(j, "blocks", rep->plan->blocks);
 	put_count(j, "planned_trials", model_planned(rep));
+	put_bool(j, "aa", run->aa);
 	put_env(j, run->env);
-	end(j, '}');
-	begin(j, "variants", '[');
+	json_end(j, '}');
+	json_begin(j, "variants", '[');
 	for (size_t i = 0; i < rep->plan->nr_variants; i++)
 		put_text(j, NULL, rep->plan->variants[i].name);
-	end(j, ']');
-	begin(j, "scenarios", '[');
+	json_end(j, ']');
+	json_begin(j, "scenarios", '[');
 	for (size_t i = 0; i < rep->plan->nr_scenarios; i++)
 		put_text(j, NULL, rep->plan->scenarios[i].name);
-	end(j, ']');
+	json_end(j, ']');
+}
+
+/* null when no A/A run of this bench is stored */
+static void put_noise(struct json *j, const struct report *rep, const struct verdict *v)
+{
+	const struct noise *n = &rep->noise[v->query];
+
+	if (n->run == 0) {
+		put_text(j, "noise_floor", NULL);
+		return;
+	}
+	json_begin(j, "noise_floor", '{');
+	put_count(j, "run", (uint64_t)n->run);
+	put_text(j, "scale", scale_word(n->scale));
+	put_number(j, "pair_sd", n->sd);
+	put_count(j, "blocks", n->blocks);
+	put_number(j, "visible", noise_visible(n, v->blocks, v->alpha));
+	json_end(j, '}');
 }
 
 static void put_verdict(struct json *j, const struct report *rep, const struct verdict *v)
 {
 	const struct plan_metric *m = &rep->plan->metrics[v->query];
 
-	begin(j, NULL, '{');
+	json_begin(j, NULL, '{');
 	put_text(j, "metric", m->text);
 	put_text(j, "unit", m->unit);
 	put_text(j, "better_is", better_word(m->better));
@@ -184,11 +145,19 @@ static void put_verdict(struct json *j, const struct report *rep, const struct v
 	put_number(j, "margin", m->margin);
 	put_number(j, "p", v->p);
 	put_number(j, "alpha", v->alpha);
+	put_noise(j, rep, v);
+	put_text(j, "test", verdict_test(v->kind));
+	put_number(j, "pair_sd", v->sd);
+	put_count(j, "samples_baseline", (uint64_t)v->n_baseline);
+	put_count(j, "samples_variant", (uint64_t)v->n_value);
+	put_count(j, "look", v->look);
+	put_count(j, "looks", v->looks);
+	put_bool(j, "futile", v->futile);
 	put_count(j, "blocks", v->blocks);
 	put_count(j, "lost", v->lost);
 	put_count(j, "more_blocks", v->more_blocks);
 	put_text(j, "reason", v->reason);
-	end(j, '}');
+	json_end(j, '}');
 }
 
 /* What a note says beside its text: of a trial its state, of an event what and how bad it is. */
@@ -207,44 +176,44 @@ static void put_origin(struct json *j, const struct note *n)
 static void put_notes(struct json *j, const struct report *rep, const char *name,
 		      const struct note_list *l)
 {
-	begin(j, name, '[');
+	json_begin(j, name, '[');
 	for (size_t i = 0; i < l->nr; i++) {
 		const struct note *n = &l->v[i];
 
-		begin(j, NULL, '{');
+		json_begin(j, NULL, '{');
 		put_origin(j, n);
 		if (!l->any_variant)
 			put_text(j, "variant", model_variant(rep, n->variant));
 		put_text(j, "text", n->text);
 		put_bool(j, "texts_differ", n->texts_differ);
 		put_count(j, "count", n->count);
-		begin(j, "trials", '[');
+		json_begin(j, "trials", '[');
 		for (size_t k = 0; k < n->nr_trials; k++)
 			put_count(j, NULL, rep->trials[n->trials[k]].position);
-		end(j, ']');
-		end(j, '}');
+		json_end(j, ']');
+		json_end(j, '}');
 	}
-	end(j, ']');
+	json_end(j, ']');
 }
 
 static void put_totals(struct json *j, const struct report *rep)
 {
-	begin(j, "totals", '[');
+	json_begin(j, "totals", '[');
 	for (size_t i = 0; i < rep->totals.nr; i++) {
 		const struct total *t = &rep->totals.v[i];
 
 		for (unsigned int k = 0; k < rep->plan->nr_variants; k++) {
-			begin(j, NULL, '{');
+			json_begin(j, NULL, '{');
 			put_text(j, "metric", t->metric);
 			put_text(j, "unit", t->unit);
 			put_text(j, "variant", model_variant(rep, k));
 			put_number(j, "sum", t->cell[k].sum);
 			put_number(j, "max", t->cell[k].max);
 			put_count(j, "trials", t->cell[k].trials);
-			end(j, '}');
+			json_end(j, '}');
 		}
 	}
-	end(j, ']');
+	json_end(j, ']');
 }
 
 static void put_quantile(struct json *j, const char *name, const struct hist *h, double q)
@@ -262,7 +231,7 @@ static void put_latency(struct json *j, const struct report *rep, const struct d
 {
 	const struct hist *h = d->hist[variant];
 
-	begin(j, NULL, '{');
+	json_begin(j, NULL, '{');
 	put_text(j, "metric", d->metric);
 	put_text(j, "labels", d->labels);
 	put_text(j, "scenario", model_scenario(rep, d->scenario));
@@ -272,24 +241,24 @@ static void put_latency(struct json *j, const struct report *rep, const struct d
 	put_quantile(j, "p99_ns", h, 0.99);
 	put_quantile(j, "p999_ns", h, 0.999);
 	put_quantile(j, "max_ns", h, 1);
-	end(j, '}');
+	json_end(j, '}');
 }
 
 /* The metrics that the trial's scenario has; null where the trial gave none. */
 static void put_values(struct json *j, const struct report *rep, size_t index)
 {
-	begin(j, "values", '{');
+	json_begin(j, "values", '{');
 	for (size_t i = 0; i < rep->plan->nr_metrics; i++)
 		if (model_is_of(rep, index, i))
 			put_number(j, rep->plan->metrics[i].text, model_value(rep, index, i));
-	end(j, '}');
+	json_end(j, '}');
 }
 
 static void put_trial(struct json *j, const struct report *rep, size_t index)
 {
 	const struct trial_info *t = &rep->trials[index];
 
-	begin(j, NULL, '{');
+	json_begin(j, NULL, '{');
 	put_count(j, "position", t->position);
 	put_count(j, "trial", t->position + 1);
 	put_count(j, "block", t->block);
@@ -301,37 +270,43 @@ static void put_trial(struct json *j, const struct report *rep, size_t index)
 	put_count(j, "started_ns", t->started_ns);
 	put_count(j, "window_ns", t->window_ns);
 	put_values(j, rep, index);
-	end(j, '}');
+	json_end(j, '}');
 }
 
 int report_json(const struct report *rep, struct buf *out, struct err *e)
 {
 	struct json j = { .out = out };
 
-	begin(&j, NULL, '{');
+	json_begin(&j, NULL, '{');
 	put_count(&j, "schema", REPORT_JSON_SCHEMA);
 	put_text(&j, "plan", rep->run.name);
 	put_run(&j, rep);
-	begin(&j, "verdicts", '[');
+	json_begin(&j, "verdicts", '[');
 	for (size_t i = 0; i < rep->nr_verdicts; i++)
 		put_verdict(&j, rep, &rep->verdicts[i]);
-	end(&j, ']');
-	begin(&j, "health", '{');
+	json_end(&j, ']');
+	json_derived(&j, rep);
+	json_explore(&j, rep);
+	json_begin(&j, "health", '{');
 	put_totals(&j, rep);
 	put_notes(&j, rep, "rejected", &rep->rejected);
+	json_begin(&j, "drift", '[');
+	for (size_t i = 0; i < rep->drift.nr; i++)
+		put_text(&j, NULL, rep->drift.v[i].text);
+	json_end(&j, ']');
 	put_notes(&j, rep, "warnings", &rep->warnings);
 	put_notes(&j, rep, "witnesses", &rep->witnesses);
-	end(&j, '}');
-	begin(&j, "latency", '[');
+	json_end(&j, '}');
+	json_begin(&j, "latency", '[');
 	for (size_t i = 0; i < rep->dists.nr; i++)
 		for (unsigned int k = 0; k < rep->plan->nr_variants; k++)
 			put_latency(&j, rep, &rep->dists.v[i], k);
-	end(&j, ']');
-	begin(&j, "trials", '[');
+	json_end(&j, ']');
+	json_begin(&j, "trials", '[');
 	for (size_t i = 0; i < rep->nr_trials; i++)
 		put_trial(&j, rep, i);
-	end(&j, ']');
-	end(&j, '}');
+	json_end(&j, ']');
+	json_end(&j, '}');
 	buf_putc(out, '\n');
 	return out->failed ? err_nomem(e, "report") : 0;
 }

@@ -510,7 +510,7 @@ int model_add_records(struct report *rep, size_t index, const struct record_list
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return explore_add(rep, index, l, e);
 }
 
 static void notes_release(struct note_list *l)
@@ -565,6 +565,9 @@ void model_release(struct report *rep)
 		free(rep->rates.v[i].sum);
 	}
 	free(rep->rates.v);
+	explore_release(rep);
+	drift_release(rep);
+	free(rep->noise);
 	free(rep->values);
 }
 

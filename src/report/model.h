@@ -8,6 +8,9 @@
 #include <stddef.h>
 
 #include "plan/plan.h"
+#include "report/drift.h"
+#include "report/explore.h"
+#include "report/noise.h"
 #include "report/report.h"
 #include "sample/sample.h"
 #include "store/store.h"
@@ -114,7 +117,10 @@ struct report {
 	struct over_time_list over_time;
 	struct dist_list dists;
 	struct rate_list rates;
-	double *values; /* model_value(); NAN: none */
+	struct explored_list explored;
+	struct drift_list drift;
+	struct noise *noise; /* by the plan's metrics */
+	double *values;	     /* model_value(); NAN: none */
 };
 
 /* Fold the records of trial @index into @rep. */

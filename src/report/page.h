@@ -28,7 +28,11 @@ void section_latency(const struct report *rep, struct buf *out);
 void section_interrupts(const struct report *rep, struct buf *out);
 void section_trials(const struct report *rep, struct buf *out);
 void section_environment(const struct report *rep, struct buf *out);
+void section_explore(const struct report *rep, struct buf *out);
 void section_plan(const struct report *rep, struct buf *out);
+
+/* Inside another section: nothing where no A/A run of this bench is stored. */
+void section_noise(const struct report *rep, struct buf *out);
 
 /* "after" with the variant's sign before it, in its colour. */
 void page_variant(const struct report *rep, unsigned int variant, struct buf *out);

@@ -21,6 +21,7 @@ struct buf;
 struct err;
 struct plan;
 struct plan_registry;
+struct queries;
 struct report;
 struct store;
 struct verdict;
@@ -41,6 +42,9 @@ struct report_basis {
 	const struct verdict
 		*verdicts; /* copied; their query is an index into the plan's metrics */
 	size_t nr_verdicts;
+	const struct queries
+		*queries; /* what was judged, for metrics that are derived; may be NULL */
+	const struct plan_registry *reg; /* for what the plan does not name; may be NULL */
 };
 
 /* The same without parsing and judging. */

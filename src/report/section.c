@@ -69,7 +69,7 @@ static void put_effect(const struct report *rep, const struct verdict *v, struct
 {
 	_cleanup_(buf_release) struct buf b = {};
 
-	format_effect(&b, rep, v);
+	format_effect(&b, rep->plan->metrics[v->query].unit, v);
 	/* a unit is whatever a load says */
 	svg_escape(out, buf_str(&b));
 }
@@ -153,10 +153,10 @@ static void verdict_numbers(const struct report *rep, const struct verdict *v, s
 	_cleanup_(buf_release) struct buf effect = {}, interval = {};
 	char text[48];
 
-	format_effect(&effect, rep, v);
+	format_effect(&effect, rep->plan->metrics[v->query].unit, v);
 	td_named(out, "change", buf_str(&effect));
 	if (is_judged(v))
-		format_interval(&interval, rep, v);
+		format_interval(&interval, rep->plan->metrics[v->query].unit, v);
 	if (is_judged(v) && isfinite(v->low) && isfinite(v->high))
 		buf_printf(&interval, " at %.3g%%", 100 * (1 - v->alpha));
 	td_named(out, "interval", interval.len ? buf_str(&interval) : "-");
@@ -233,6 +233,7 @@ void section_verdicts(const struct report *rep, struct buf *out)
 			verdict_row(rep, &rep->verdicts[i], out);
 		buf_puts(out, "</tbody></table></div>\n");
 		verdict_scales(rep, out);
+		section_noise(rep, out);
 		buf_puts(out, "<div class=\"figures\"><figure>\n"
 			      "<h4>Intervals against the margin</h4>\n");
 		figure_forest(rep, out);
@@ -342,14 +343,29 @@ static void notes(const struct report *rep, const struct note_list *l, const cha
 	buf_puts(out, "</ul>\n");
 }
 
+static void drifts(const struct report *rep, struct buf *out)
+{
+	if (rep->drift.nr == 0)
+		return;
+	buf_puts(out, "<h3>What the run did by itself</h3><ul class=\"notes\">\n");
+	for (size_t i = 0; i < rep->drift.nr; i++) {
+		buf_puts(out, "<li><span class=\"word undecided\">! note</span> <div>");
+		svg_escape(out, rep->drift.v[i].text);
+		buf_puts(out, "</div></li>\n");
+	}
+	buf_puts(out, "</ul>\n");
+}
+
 void section_beside(const struct report *rep, struct buf *out)
 {
 	section(out, "beside", "Beside the verdict");
 	totals_table(rep, out);
 	notes(rep, &rep->rejected, "Trials that could not be used", out);
+	drifts(rep, out);
 	notes(rep, &rep->witnesses, "Witnesses: did the setting have an effect?", out);
 	notes(rep, &rep->warnings, "Warnings during trials", out);
-	if (!rep->totals.nr && !rep->rejected.nr && !rep->warnings.nr && !rep->witnesses.nr)
+	if (!rep->totals.nr && !rep->rejected.nr && !rep->drift.nr && !rep->warnings.nr &&
+	    !rep->witnesses.nr)
 		hint(out, "Nothing: no missed wake-ups or steal were measured, no warnings.");
 	section_end(out);
 }

@@ -13,106 +13,9 @@
 #include "base/text.h"
 #include "report/format.h"
 #include "report/model.h"
+#include "report/table.h"
+#include "report/text_parts.h"
 #include "sample/hist.h"
-
-#define COLUMNS_MAX 8
-
-/* A table that is laid out when all its cells are known. */
-struct table {
-	struct buf cells; /* texts, each with its NUL, row by row */
-	unsigned int columns;
-	size_t width[COLUMNS_MAX];
-};
-
-static void table_release(struct table *t)
-{
-	buf_release(&t->cells);
-}
-
-/* The next cell: @text without anything that could move the cursor. */
-static void cell(struct table *t, unsigned int column, const char *text)
-{
-	_cleanup_(buf_release) struct buf clean = {};
-	size_t w;
-
-	text_printable(&clean, text, strlen(text));
-	w = format_columns(buf_str(&clean));
-	if (w > t->width[column])
-		t->width[column] = w;
-	buf_add(&t->cells, buf_str(&clean), clean.len + 1);
-}
-
-static void pad(struct buf *out, size_t have, size_t want)
-{
-	if (have < want)
-		buf_printf(out, "%*s", (int)(want - have), "");
-}
-
-/* First column left, last one left when @last_left, the others right. */
-static void table_row(struct buf *out, const struct table *t, const char **at, bool wide,
-		      bool last_left)
-{
-	buf_puts(out, "  ");
-	for (unsigned int i = 0; i < t->columns; i++) {
-		size_t w = format_columns(*at);
-		bool left = i == 0 || (last_left && i + 1 == t->columns);
-
-		if (i == 0 && wide) {
-			/* names that leave no room for the numbers get a line of their own */
-			buf_puts(out, *at);
-			buf_puts(out, "\n    ");
-		} else {
-			if (!left)
-				pad(out, w, t->width[i]);
-			buf_puts(out, *at);
-			if (left && i + 1 < t->columns)
-				pad(out, w, t->width[i]);
-			if (i + 1 < t->columns)
-				buf_puts(out, "  ");
-		}
-		*at += strlen(*at) + 1;
-	}
-	buf_putc(out, '\n');
-}
-
-static void table_print(struct buf *out, const struct table *t, bool last_left)
-{
-	const char *at = buf_str(&t->cells), *end = at + t->cells.len;
-	size_t total = 2;
-	bool wide;
-
-	for (unsigned int i = 0; i < t->columns; i++)
-		total += t->width[i] + (i ? 2 : 0);
-	wide = total > FORMAT_COLUMNS;
-	while (at < end)
-		table_row(out, t, &at, wide, last_left);
-}
-
-/* A name that is printed whole up to @most columns. */
-static void cell_name(struct table *t, const char *name, size_t most)
-{
-	_cleanup_(buf_release) struct buf clean = {}, cut = {};
-
-	text_printable(&clean, name, strlen(name));
-	format_cut(&cut, buf_str(&clean), most);
-	cell(t, 0, buf_str(&cut));
-}
-
-static void cell_value(struct table *t, unsigned int column, double v, const char *unit)
-{
-	_cleanup_(buf_release) struct buf b = {};
-
-	format_value(&b, v, unit);
-	cell(t, column, buf_str(&b));
-}
-
-static void cell_count(struct table *t, unsigned int column, uint64_t n)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, n);
-	cell(t, column, text);
-}
 
 static void text_head(const struct report *rep, struct buf *out)
 {
@@ -121,7 +24,10 @@ static void text_head(const struct report *rep, struct buf *out)
 	format_wrap(out, "", 0, rep->run.name);
 	buf_printf(&b, "run %" PRId64 " of ", rep->run.id);
 	format_wall(&b, rep->run.started_ns);
-	buf_printf(&b, ", %zu trials in %u blocks", rep->nr_trials, rep->plan->blocks);
+	buf_printf(&b, ", %zu trials in ", rep->nr_trials);
+	format_blocks(&b, rep);
+	if (rep->run.aa)
+		buf_printf(&b, "; A/A: every variant was \"%s\"", model_variant(rep, 0));
 	if (rep->run.state != RUN_DONE)
 		buf_puts(&b, ", not complete (irqlab run --resume goes on)");
 	format_wrap(out, "", 0, buf_str(&b));
@@ -146,16 +52,16 @@ static void verdict_cells(const struct report *rep, struct table *t, const struc
 	const struct plan_metric *m = &rep->plan->metrics[v->query];
 	_cleanup_(buf_release) struct buf b = {};
 
-	cell_name(t, m->text, FORMAT_COLUMNS - 2);
-	cell_value(t, 1, v->baseline, m->unit);
-	cell_value(t, 2, v->value, m->unit);
-	format_effect(&b, rep, v);
-	cell(t, 3, buf_str(&b));
+	table_name(t, m->text, FORMAT_COLUMNS - 2);
+	table_value(t, 1, v->baseline, m->unit);
+	table_value(t, 2, v->value, m->unit);
+	format_effect(&b, rep->plan->metrics[v->query].unit, v);
+	table_cell(t, 3, buf_str(&b));
 	buf_reset(&b);
-	format_interval(&b, rep, v);
-	cell(t, 4, v->word == VERDICT_VETOED ? "-" : buf_str(&b));
-	cell_count(t, 5, v->blocks);
-	cell(t, 6, verdict_word(v->word));
+	format_interval(&b, rep->plan->metrics[v->query].unit, v);
+	table_cell(t, 4, v->word == VERDICT_VETOED ? "-" : buf_str(&b));
+	table_count(t, 5, v->blocks);
+	table_cell(t, 6, verdict_word(v->word));
 }
 
 static void text_scales(const struct report *rep, unsigned int variant, struct buf *out)
@@ -175,17 +81,18 @@ static void text_verdicts(const struct report *rep, struct buf *out)
 		_cleanup_(table_release) struct table t = { .columns = 7 };
 		bool any = false;
 
-		cell(&t, 0, "metric (medians)");
+		table_cell(&t, 0, "metric (medians)");
 		/* names of variants as headings: long ones would push the numbers off the line */
-		cell(&t, 1,
-		     strlen(model_variant(rep, 0)) <= 11 ? model_variant(rep, 0) : "baseline");
-		cell(&t, 2,
-		     strlen(model_variant(rep, variant)) <= 11 ? model_variant(rep, variant)
-							       : "variant");
-		cell(&t, 3, "change");
-		cell(&t, 4, "interval");
-		cell(&t, 5, "n");
-		cell(&t, 6, "verdict");
+		table_cell(&t, 1,
+			   strlen(model_variant(rep, 0)) <= 11 ? model_variant(rep, 0)
+							       : "baseline");
+		table_cell(&t, 2,
+			   strlen(model_variant(rep, variant)) <= 11 ? model_variant(rep, variant)
+								     : "variant");
+		table_cell(&t, 3, "change");
+		table_cell(&t, 4, "interval");
+		table_cell(&t, 5, "n");
+		table_cell(&t, 6, "verdict");
 		for (size_t i = 0; i < rep->nr_verdicts; i++) {
 			if (rep->verdicts[i].variant != variant)
 				continue;
@@ -296,6 +203,9 @@ static void text_beside(const struct report *rep, struct buf *out)
 	before = out->len;
 	text_totals(rep, out);
 	text_rejected(rep, out);
+	for (size_t i = 0; i < rep->drift.nr; i++)
+		format_wrap(out, "  ", 4, rep->drift.v[i].text);
+	text_levels(rep, out);
 	text_witnesses(rep, out);
 	text_warnings(rep, out);
 	if (out->len == before)
@@ -308,14 +218,14 @@ static void dist_cells(struct table *t, const struct hist *h)
 {
 	static const double fractions[] = { 0.5, 0.99, 0.999, 1 };
 
-	cell_count(t, 1, h->total);
+	table_count(t, 1, h->total);
 	for (unsigned int i = 0; i < ARRAY_SIZE(fractions); i++) {
 		uint64_t ns = 0;
 
 		if (hist_quantile(h, fractions[i], &ns) < 0)
-			cell(t, 2 + i, "-");
+			table_cell(t, 2 + i, "-");
 		else
-			cell_value(t, 2 + i, (double)ns, "ns");
+			table_value(t, 2 + i, (double)ns, "ns");
 	}
 }
 
@@ -338,11 +248,11 @@ static void text_dists(const struct report *rep, struct buf *out)
 		return;
 	buf_puts(out, "latency over all good trials; a maximum grows with its n:\n");
 	for (unsigned int i = 0; i < ARRAY_SIZE(heads); i++)
-		cell(&t, i, heads[i]);
+		table_cell(&t, i, heads[i]);
 	for (size_t i = 0; i < rep->dists.nr; i++) {
 		for (unsigned int k = 0; k < rep->plan->nr_variants; k++) {
 			/* 60 columns at most are left by numbers of any size */
-			cell_name(&t, model_variant(rep, k), 18);
+			table_name(&t, model_variant(rep, k), 18);
 			dist_cells(&t, rep->dists.v[i].hist[k]);
 		}
 	}
@@ -363,8 +273,11 @@ int report_text(const struct report *rep, struct buf *out, struct err *e)
 	text_head(rep, out);
 	text_ergo(rep, out);
 	text_verdicts(rep, out);
+	text_derived(rep, out);
+	text_noise(rep, out);
 	text_beside(rep, out);
 	text_dists(rep, out);
+	text_explore(rep, out);
 	format_repeat(&repeat, rep);
 	format_wrap(out, "repeat: ", 8, buf_str(&repeat));
 	return out->failed ? err_nomem(e, "report") : 0;

@@ -52,7 +52,7 @@ static void add_cpu_model(struct json_object *o, int proc_fd)
 	}
 }
 
-struct json_object *bench_env(const struct bench *b)
+struct json_object *host_env(const struct host *h)
 {
 	struct json_object *o = json_object_new_object();
 	_cleanup_(cpuset_release) struct cpuset online = {};
@@ -65,15 +65,20 @@ struct json_object *bench_env(const struct bench *b)
 		add_text(o, "version", u.version);
 		add_text(o, "machine", u.machine);
 	}
-	if (cpuset_online(b->host.sys_fd, &online, &e) == 0)
+	if (cpuset_online(h->sys_fd, &online, &e) == 0)
 		json_object_object_add(o, "cpus", json_object_new_uint64(online.nr));
-	add_cpu_model(o, b->host.proc_fd);
+	add_cpu_model(o, h->proc_fd);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		_cleanup_(free_charp) char *line = NULL;
 
-		if (kfile_read_line(lines[i].sys ? b->host.sys_fd : b->host.proc_fd, lines[i].path,
-				    &line, &e) == 0)
+		if (kfile_read_line(lines[i].sys ? h->sys_fd : h->proc_fd, lines[i].path, &line,
+				    &e) == 0)
 			add_text(o, lines[i].key, line);
 	}
 	return o;
+}
+
+struct json_object *bench_env(const struct bench *b)
+{
+	return host_env(&b->host);
 }

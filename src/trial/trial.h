@@ -24,6 +24,7 @@
 struct bench;
 struct bench_spec;
 struct buf;
+struct host;
 struct json_object;
 struct trial_spec;
 
@@ -67,6 +68,8 @@ int bench_close(struct bench *b, struct err *e);
 int bench_restore(const struct trial_plugins *plugins, struct err *e);
 /* What the machine is: kernel, CPUs, command line ... A new JSON object; nothing personal. */
 struct json_object *bench_env(const struct bench *b);
+/* The same without a bench, for who only wants to know which machine this is. */
+struct json_object *host_env(const struct host *h);
 
 /*
  * Run one trial; records go to @sink.  A trial that could not be measured or was vetoed is a

@@ -39,7 +39,7 @@ static const struct refusal {
 	{ NULL, "name: \"a\\0b\"\n", "plan.yaml:1: \"a\" has a control character; remove it" },
 	{ "seed: 7", "sed: 7", "plan.yaml:29: a plan has no key \"sed\"; did you mean \"seed\"?" },
 	{ "seed: 7", "colour: red",
-	  "plan.yaml:29: a plan has no key \"colour\"; it has: name, peer, dut, setup, loads, scenarios, probes, variants, trial, seed, alpha, metrics, blocks" },
+	  "plan.yaml:29: a plan has no key \"colour\"; it has: name, peer, dut, setup, loads, scenarios, probes, variants, trial, seed, alpha, metrics, discard, budget, until, blocks and 1 more" },
 	{ "seed: 7", "blocks: 9",
 	  "plan.yaml:29: \"blocks\" stands here twice, first in line 24; rename or remove one" },
 	{ "seed: 7", "seed: 0", "plan.yaml:29: seed \"0\": must be within 1 to 4294967295" },

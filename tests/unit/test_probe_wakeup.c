@@ -292,40 +292,12 @@ static void a_short_rest_of_the_window_belongs_to_its_last_second(void **state)
 	free(l);
 }
 
-/* 3, 7, 9, 10 and 35 ns late at an interval of 10: with 0, 25, 15 and 5 nine were due. */
-static void wakeups_beyond_the_bound_count_the_skipped_ones_too(void **state)
-{
-	static const uint64_t seen[] = { 3, 35, 7, 10, 9 };
-	static const struct {
-		uint64_t bound;
-		double above;
-	} cases[] = { { 1, 8 }, { 9, 4 }, { 10, 3 }, { 24, 2 }, { 34, 1 }, { 35, 0 } };
-	struct wakeup_second seconds[2] = {};
-	struct wakeup_lane *l = lanes_of(1, seconds);
-
-	l->interval_ns = 10;
-	l->skipped = 4;
-	for (size_t i = 0; i < ARRAY_SIZE(seen); i++)
-		hist_add(&l->hist, seen[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct wakeup_result res = { l, 1, 1, 0, UINT64_MAX, cases[i].bound };
-		_cleanup_(collect_release) struct collect out = collect_new();
-		struct err e = {};
-		struct emit m = { .out = &out.sink, .instance = "w", .e = &e };
-
-		wakeup_report(&res, &m);
-		assert_near(collect_scalar(&out, "w.above", ""), cases[i].above, 0);
-		assert_near(collect_scalar(&out, "w.above-ratio", ""), cases[i].above / 9, 1e-12);
-	}
-	free(l);
-}
-
 /* Told apart from the samples, and nothing is judged. */
 static void wakeups_elsewhere_veto(void **state)
 {
 	struct wakeup_second seconds[2] = {};
 	struct wakeup_lane *l = lanes_of(1, seconds);
-	struct wakeup_result res = { l, 1, 1, 0, UINT64_MAX, 0 };
+	struct wakeup_result res = { l, 1, 1, 0, UINT64_MAX };
 	_cleanup_(collect_release) struct collect out = collect_new();
 	struct err e = {};
 	struct emit m = { .out = &out.sink, .instance = "w", .e = &e };
@@ -762,7 +734,6 @@ int main(void)
 		cmocka_unit_test(skipped_wakeups_count_towards_a_quantile),
 		cmocka_unit_test(a_short_rest_of_the_window_belongs_to_its_last_second),
 		cmocka_unit_test(a_lane_that_failed_or_moved_vetoes),
-		cmocka_unit_test(wakeups_beyond_the_bound_count_the_skipped_ones_too),
 		cmocka_unit_test(wakeups_elsewhere_veto),
 		cmocka_unit_test(without_real_time_no_privilege_is_needed),
 		cmocka_unit_test(bad_options_are_refused_with_their_remedy),
