@@ -75,11 +75,11 @@ static void table_row(struct buf *out, const struct report *rep, const struct ve
 	plain(out, buf_str(&b));
 	buf_puts(out, " | ");
 	buf_reset(&b);
-	format_effect(&b, rep, v);
+	format_effect(&b, m->unit, v);
 	plain(out, buf_str(&b));
 	buf_puts(out, " | ");
 	buf_reset(&b);
-	format_interval(&b, rep, v);
+	format_interval(&b, m->unit, v);
 	plain(out, v->word == VERDICT_VETOED ? "-" : buf_str(&b));
 	buf_printf(out, " | %zu | %s%s%s |\n", v->blocks, v->word == VERDICT_WORSE ? "**" : "",
 		   verdict_word(v->word), v->word == VERDICT_WORSE ? "**" : "");

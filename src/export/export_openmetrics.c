@@ -130,6 +130,8 @@ static const char *scale_word(enum verdict_scale s)
 		return "ratio";
 	case VERDICT_SCALE_MEDIAN:
 		return "median";
+	case VERDICT_SCALE_MEAN:
+		return "mean";
 	case VERDICT_SCALE_UNIT:
 		break;
 	}

@@ -124,10 +124,10 @@ static void add_row(struct grid *g, const struct report *rep, const struct verdi
 	format_value(&b, v->value, m->unit);
 	cell(g, 2, buf_str(&b));
 	buf_reset(&b);
-	format_effect(&b, rep, v);
+	format_effect(&b, m->unit, v);
 	if (v->word != VERDICT_VETOED) {
 		buf_putc(&b, ' ');
-		format_interval(&b, rep, v);
+		format_interval(&b, m->unit, v);
 	}
 	cell(g, 3, buf_str(&b));
 	buf_reset(&b);

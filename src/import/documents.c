@@ -259,7 +259,7 @@ static int begin(struct import_reader *r, struct part *p, const char *at, struct
 	p->used = 0;
 	if (failed < 0)
 		return failed;
-	json_begin(&d->parser);
+	json_start(&d->parser);
 	d->open = true;
 	d->ops = NULL;
 	d->line = p->nr;

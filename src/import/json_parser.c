@@ -428,7 +428,7 @@ enum json_state json_feed(struct json_parser *p, const char *s, size_t len, size
 	return state;
 }
 
-void json_begin(struct json_parser *p)
+void json_start(struct json_parser *p)
 {
 	arena_return(&p->arena, (struct json_place){});
 	p->depth = 0;

@@ -60,7 +60,7 @@ enum json_state {
 };
 
 /* Begin a document; the one before is forgotten. */
-void json_begin(struct json_parser *p);
+void json_start(struct json_parser *p);
 /* Read up to the next event; *ret_used: bytes read. */
 enum json_state json_feed(struct json_parser *p, const char *s, size_t len, size_t *ret_used);
 /* Forget p->item. */
