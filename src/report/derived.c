@@ -194,8 +194,8 @@ int derived_levels(const struct report *rep, size_t query, struct by_level *ret)
 	return levels_of(rep, &v, ret);
 }
 
-static void format_cost(struct buf *out, const struct report *rep, const struct verdict *v,
-			const struct cost *c)
+static void print_cost(struct buf *out, const struct report *rep, const struct verdict *v,
+		       const struct cost *c)
 {
 	buf_printf(out, "if the CPU limits %s, an interrupt costs ",
 		   rep->plan->metrics[v->query].text);
@@ -211,18 +211,24 @@ static void format_cost(struct buf *out, const struct report *rep, const struct 
 			   c->idle < 0.05 ? "the assumption holds" : "it is not known to hold");
 }
 
+void format_cost(struct buf *out, const struct report *rep, const struct verdict *v)
+{
+	struct cost c;
+
+	/* a cost of what is the same within the margin is nobody's finding */
+	if ((v->word == VERDICT_BETTER || v->word == VERDICT_WORSE) &&
+	    derived_cost(rep, v, &c) == 0)
+		print_cost(out, rep, v, &c);
+}
+
 void text_derived(const struct report *rep, struct buf *out)
 {
 	for (size_t i = 0; i < rep->nr_verdicts; i++) {
-		const struct verdict *v = &rep->verdicts[i];
 		_cleanup_(buf_release) struct buf b = {};
-		struct cost c;
 
-		/* a cost of what is the same within the margin is nobody's finding */
-		if (derived_cost(rep, v, &c) < 0 ||
-		    (v->word != VERDICT_BETTER && v->word != VERDICT_WORSE))
+		format_cost(&b, rep, &rep->verdicts[i]);
+		if (b.len == 0)
 			continue;
-		format_cost(&b, rep, v, &c);
 		format_wrap(out, "implied: ", 2, buf_str(&b));
 		buf_putc(out, '\n');
 	}
@@ -237,23 +243,30 @@ static void put_sd(struct buf *out, const char *what, double variance, const cha
 	format_value(out, variance > 0 ? sqrt(variance) : 0, unit);
 }
 
+void format_levels(struct buf *out, const struct report *rep, size_t query)
+{
+	struct by_level l;
+	const char *unit;
+
+	if (model_is_partial(rep) || derived_levels(rep, query, &l) < 0)
+		return;
+	unit = l.ratio ? "ratio" : rep->plan->metrics[query].unit;
+	buf_printf(out, "spread (sd) of %s", rep->plan->metrics[query].text);
+	put_sd(out, "builds", l.build, unit);
+	put_sd(out, "boots", l.boot, unit);
+	put_sd(out, "blocks", l.block, unit);
+	put_sd(out, "trials of a block", l.trial, unit);
+	put_sd(out, "samples of a trial", l.sample, unit);
+}
+
 void text_levels(const struct report *rep, struct buf *out)
 {
-	for (size_t i = 0; i < rep->plan->nr_metrics && !model_is_partial(rep); i++) {
+	for (size_t i = 0; i < rep->plan->nr_metrics; i++) {
 		_cleanup_(buf_release) struct buf b = {};
-		struct by_level l;
-		const char *unit;
 
-		if (derived_levels(rep, i, &l) < 0)
-			continue;
-		unit = l.ratio ? "ratio" : rep->plan->metrics[i].unit;
-		buf_printf(&b, "spread (sd) of %s", rep->plan->metrics[i].text);
-		put_sd(&b, "builds", l.build, unit);
-		put_sd(&b, "boots", l.boot, unit);
-		put_sd(&b, "blocks", l.block, unit);
-		put_sd(&b, "trials of a block", l.trial, unit);
-		put_sd(&b, "samples of a trial", l.sample, unit);
-		format_wrap(out, "  ", 4, buf_str(&b));
+		format_levels(&b, rep, i);
+		if (b.len)
+			format_wrap(out, "  ", 4, buf_str(&b));
 	}
 }
 

@@ -41,6 +41,10 @@ void format_trials(struct buf *out, const struct report *rep, const size_t *tria
 void format_ergo(struct buf *out, const struct report *rep, const struct verdict *v);
 /* "0.8% a pair (A/A run 7, 12 blocks); 12 blocks see 0.9% ..."; nothing when it is not known. */
 void format_noise(struct buf *out, const struct report *rep, const struct verdict *v);
+/* "if the CPU limits throughput, an interrupt costs ..."; nothing where it cannot be said. */
+void format_cost(struct buf *out, const struct report *rep, const struct verdict *v);
+/* "spread (sd) of throughput, blocks 1%, ..."; nothing of an incomplete run. */
+void format_levels(struct buf *out, const struct report *rep, size_t query);
 /* "irqlab run plan.yaml  # seed 1 ...": how to do the run again. */
 void format_repeat(struct buf *out, const struct report *rep);
 

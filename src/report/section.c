@@ -222,6 +222,21 @@ static void verdict_scales(const struct report *rep, struct buf *out)
 	}
 }
 
+/* What a verdict would mean under an assumption. */
+static void implied(const struct report *rep, struct buf *out)
+{
+	for (size_t i = 0; i < rep->nr_verdicts; i++) {
+		_cleanup_(buf_release) struct buf b = {};
+
+		format_cost(&b, rep, &rep->verdicts[i]);
+		if (b.len == 0)
+			continue;
+		buf_puts(out, "<p class=\"hint after\">Implied: ");
+		svg_escape(out, buf_str(&b));
+		buf_puts(out, "</p>\n");
+	}
+}
+
 void section_verdicts(const struct report *rep, struct buf *out)
 {
 	section(out, "verdicts", "Verdicts");
@@ -233,6 +248,7 @@ void section_verdicts(const struct report *rep, struct buf *out)
 			verdict_row(rep, &rep->verdicts[i], out);
 		buf_puts(out, "</tbody></table></div>\n");
 		verdict_scales(rep, out);
+		implied(rep, out);
 		section_noise(rep, out);
 		buf_puts(out, "<div class=\"figures\"><figure>\n"
 			      "<h4>Intervals against the margin</h4>\n");
@@ -343,17 +359,32 @@ static void notes(const struct report *rep, const struct note_list *l, const cha
 	buf_puts(out, "</ul>\n");
 }
 
-static void drifts(const struct report *rep, struct buf *out)
+static void said(const char *word, const char *text, struct buf *out)
 {
-	if (rep->drift.nr == 0)
-		return;
-	buf_puts(out, "<h3>What the run did by itself</h3><ul class=\"notes\">\n");
-	for (size_t i = 0; i < rep->drift.nr; i++) {
-		buf_puts(out, "<li><span class=\"word undecided\">! note</span> <div>");
-		svg_escape(out, rep->drift.v[i].text);
-		buf_puts(out, "</div></li>\n");
+	buf_printf(out, "<li><span class=\"word undecided\">%s</span> <div>", word);
+	svg_escape(out, text);
+	buf_puts(out, "</div></li>\n");
+}
+
+/* Drift, shifts of level, and where the spread comes from. */
+static void bench_itself(const struct report *rep, struct buf *out)
+{
+	_cleanup_(buf_release) struct buf list = {};
+
+	for (size_t i = 0; i < rep->drift.nr; i++)
+		said("! note", rep->drift.v[i].text, &list);
+	for (size_t i = 0; i < rep->plan->nr_metrics; i++) {
+		_cleanup_(buf_release) struct buf b = {};
+
+		format_levels(&b, rep, i);
+		if (b.len)
+			said("spread", buf_str(&b), &list);
 	}
-	buf_puts(out, "</ul>\n");
+	if (list.len)
+		buf_printf(out,
+			   "<h3>What the run did by itself</h3><ul class=\"notes\">\n%s</ul>\n",
+			   buf_str(&list));
+	out->failed |= list.failed;
 }
 
 void section_beside(const struct report *rep, struct buf *out)
@@ -361,7 +392,7 @@ void section_beside(const struct report *rep, struct buf *out)
 	section(out, "beside", "Beside the verdict");
 	totals_table(rep, out);
 	notes(rep, &rep->rejected, "Trials that could not be used", out);
-	drifts(rep, out);
+	bench_itself(rep, out);
 	notes(rep, &rep->witnesses, "Witnesses: did the setting have an effect?", out);
 	notes(rep, &rep->warnings, "Warnings during trials", out);
 	if (!rep->totals.nr && !rep->rejected.nr && !rep->drift.nr && !rep->warnings.nr &&
