@@ -21,7 +21,7 @@ static enum json_state feed(struct json_parser *p, const char *text, size_t piec
 	enum json_state state = JSON_MORE;
 	size_t len = strlen(text), at = 0, used;
 
-	json_begin(p);
+	json_start(p);
 	while (at < len && state != JSON_DONE && state != JSON_BROKEN) {
 		size_t n = len - at < piece ? len - at : piece;
 
@@ -125,7 +125,7 @@ static void elements_that_are_dropped_need_no_memory(void **state)
 	_cleanup_(json_release) struct json_parser p = {};
 	size_t items = 0, used, most = 0;
 
-	json_begin(&p);
+	json_start(&p);
 	assert_int_equal(json_feed(&p, "{\"a\":1,\"b\":[", 12, &used), JSON_MORE);
 	for (int i = 0; i < 100000; i++) {
 		const char *item = i ? ",{\"x\":[1,2,\"three\"]}" : "{\"x\":[1,2,\"three\"]}";
