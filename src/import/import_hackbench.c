@@ -30,11 +30,22 @@ static bool is_announcement(const char *line)
 	       (scan_find(line, " groups using ") || scan_find(line, " (== "));
 }
 
-/* "each (== 400 tasks)": the end of the announcement, where a mailer has broken it. */
-static bool is_rest(const char *line)
+/* "each (== 400 tasks)", "400 tasks)", "tasks)": the end of the announcement, where a mailer has
+ * broken it; *ret is left when the number stands before. */
+static bool read_rest(const char *line, struct scan_number *ret, bool *ret_has)
 {
-	return (strncmp(line, "each (== ", 9) == 0 || strncmp(line, "(== ", 4) == 0) &&
-	       scan_find(line, " tasks)");
+	const char *p = scan_find(line, "tasks)");
+
+	if (!p || p[strlen("tasks)")])
+		return false;
+	if (word_after(line, "(== ", ret)) {
+		*ret_has = true;
+		return true;
+	}
+	p = line;
+	if (scan_number(&p, ret))
+		*ret_has = true;
+	return scan_text(&p, " tasks)") || strcmp(line, "tasks)") == 0;
 }
 
 static bool is_load(const char *line)
@@ -47,8 +58,9 @@ static enum import_kind hackbench_sniff(const struct import_feed *f, const struc
 	const struct import_line bare = line_bare(raw, true), *l = &bare;
 	const struct hackbench_state *s = f->state;
 	struct scan_number v;
+	bool has;
 
-	if (is_announcement(l->s) || is_load(l->s) || (s->announced && is_rest(l->s)))
+	if (is_announcement(l->s) || is_load(l->s) || (s->announced && read_rest(l->s, &v, &has)))
 		return IMPORT_CHATTER;
 	/* other programs print a time too: only behind the words that are hackbench's alone */
 	return s->announced && is_time(l->s, &v) ? IMPORT_ROW : IMPORT_FOREIGN;
@@ -64,10 +76,8 @@ static void hackbench_chatter(struct import_feed *f, const struct import_line *r
 			      word_after(l->s, "messages of ", &s->bytes);
 		return;
 	}
-	if (is_rest(l->s)) {
-		s->has_tasks = word_after(l->s, "(== ", &s->tasks);
+	if (read_rest(l->s, &s->tasks, &s->has_tasks) && !is_announcement(l->s))
 		return;
-	}
 	*s = (struct hackbench_state){ .announced = true };
 	s->has_tasks = word_after(l->s, "(== ", &s->tasks);
 }
@@ -100,8 +110,8 @@ static int hackbench_row(struct import_feed *f, const struct import_line *raw,
 	return r;
 }
 
-static const char *const hackbench_marks[] = { "Time: ", "Running ", "Each sender will",
-					       "(== ", NULL };
+static const char *const hackbench_marks[] = { "Time: ", "Running ", "Each sender will", "tasks)",
+					       NULL };
 
 const struct import_ops import_ops_hackbench = {
 	.name = "hackbench",

@@ -118,15 +118,13 @@ static int add_thread(struct import_feed *f, const struct jitter_thread *t)
 	return r;
 }
 
-static int jitter_row(struct import_feed *f, const struct import_line *l,
-		      const struct import_line *next)
+static int read_row(struct import_feed *f, const struct import_line *l)
 {
 	struct jitter_thread t = {};
 	struct jitter_data *d = f->run ? f->run->data : NULL;
 	const char *p = find_row(l->s, &t);
 	int r = 0;
 
-	(void)next;
 	if (!p || !read_fields(p, &t))
 		return import_bad(f, "not the fields of jitterdebugger's T: line");
 	if (t.min.value > t.max.value && t.cycles.value > 0)
@@ -147,6 +145,12 @@ static int jitter_row(struct import_feed *f, const struct import_line *l,
 		d->cycles0 = t.cycles.value;
 	}
 	return add_thread(f, &t);
+}
+
+static int jitter_row(struct import_feed *f, const struct import_line *l,
+		      const struct import_line *next)
+{
+	return row_joined(f, l, next, false, read_row);
 }
 
 /* No machine that anybody measures is a millisecond late every single time. */

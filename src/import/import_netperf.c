@@ -249,6 +249,9 @@ static enum import_kind netperf_sniff(const struct import_feed *f, const struct 
 	if (f->run && s->nr_columns &&
 	    (s->words ? is_word_row(s, l->s) : strchr(l->s, ',') != NULL))
 		return IMPORT_ROW;
+	/* the banner's end, where a mailer has broken it */
+	if (strncmp(l->s, "to ", 3) == 0 && scan_find(l->s, " AF_INET"))
+		return IMPORT_CHATTER;
 	if (find_unit(l->s) > 0 || scan_find(l->s, "Socket") || strncmp(l->s, "Size", 4) == 0 ||
 	    strncmp(l->s, "bytes", 5) == 0 || strncmp(l->s, "Send ", 5) == 0 ||
 	    strncmp(l->s, "Units", 5) == 0 || scan_find(l->s, "Latency"))
@@ -609,15 +612,12 @@ static int read_selected(struct import_feed *f, const struct import_line *l)
 	return s->nr_columns ? read_values(f, l) : import_bad(f, "not a row of netperf");
 }
 
-static int netperf_row(struct import_feed *f, const struct import_line *raw,
-		       const struct import_line *next)
+static int read_row(struct import_feed *f, const struct import_line *l)
 {
-	const struct import_line bare = line_bare(raw, true), *l = &bare;
 	const struct netperf_state *s = f->state;
 	enum netperf_test test;
 	size_t nr;
 
-	(void)next;
 	if (read_banner(l->s, &test))
 		return open_test(f, l, test);
 	if (strncmp(l->s, "Interim result: ", 16) == 0)
@@ -629,6 +629,14 @@ static int netperf_row(struct import_feed *f, const struct import_line *raw,
 	if (!f->run)
 		return import_bad(f, "a row without the banner that says what it is of");
 	return read_selected(f, l);
+}
+
+static int netperf_row(struct import_feed *f, const struct import_line *raw,
+		       const struct import_line *next)
+{
+	const struct import_line bare = line_bare(raw, true);
+
+	return row_joined(f, &bare, next, false, read_row);
 }
 
 static int netperf_finish(struct import_run *run)

@@ -231,16 +231,34 @@ static int add_whole(struct import_feed *f, const struct nuttcp_row *row)
 	return r < 0 || row->parse_form ? r : add_lost(f, row->tail);
 }
 
-static int nuttcp_row(struct import_feed *f, const struct import_line *raw,
-		      const struct import_line *next)
+/* Does the line begin with what belongs behind a row, or behind a number at its end? */
+static bool goes_on(const char *next)
 {
-	const struct import_line bare = line_bare(raw, true), *l = &bare;
+	static const char *const words[] = { "retrans", "%TX",	  "%RX", "msRTT",    "Mbps",
+					     "%loss",	"~%loss", "/",	 "drop/pkt", "~drop/pkt" };
+	static const char *const keys[] = { "rate_Mbps=", "tx_cpu=",	"rx_cpu=", "retrans=",
+					    "rtt_ms=",	  "data_loss=", "drop=",   "pkt=" };
+	struct scan_number v;
+	struct word w;
+
+	if (!word_next(&next, &w) || (word_number(w, "", &v) && !word_next(&next, &w)))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (word_is(w, words[i]))
+			return true;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (strncmp(w.s, keys[i], strlen(keys[i])) == 0)
+			return true;
+	return false;
+}
+
+static int read_row(struct import_feed *f, const struct import_line *l)
+{
 	const char *plain = skip_title(l->s);
 	struct nuttcp_row row = {};
 	bool is;
 	int r = 0;
 
-	(void)next;
 	if (find_verbose(l->s))
 		is = read_verbose(l->s, &row);
 	else if (plain)
@@ -258,6 +276,14 @@ static int nuttcp_row(struct import_feed *f, const struct import_line *raw,
 	if (r < 0)
 		return r;
 	return row.whole ? add_whole(f, &row) : add_interval(f, &row, l->nr);
+}
+
+static int nuttcp_row(struct import_feed *f, const struct import_line *raw,
+		      const struct import_line *next)
+{
+	const struct import_line bare = line_bare(raw, true);
+
+	return row_joined(f, &bare, next, goes_on(next->s), read_row);
 }
 
 static const char *const nuttcp_marks[] = { " MB / ", "nuttcp-", "rate_Mbps=", NULL };

@@ -253,7 +253,7 @@ static int oslat_row(struct import_feed *f, const struct import_line *raw,
 		return import_bad(f, "a row of oslat without the cores above it");
 	p = find_bucket(l->s, &at, &ns);
 	kind = p ? NULL : find_kind(l->s, &p);
-	if (!p || (!ns && !kind))
+	if (!p || (ns <= 0 && !kind))
 		return import_bad(f, "not a row of oslat");
 	took = whole_row(f, p, next, &joined, &tail);
 	if (took < 0)

@@ -251,16 +251,13 @@ static int add_summary(struct import_feed *f, const struct import_line *l, const
 	return r;
 }
 
-static int ping_row(struct import_feed *f, const struct import_line *raw,
-		    const struct import_line *next)
+static int read_row(struct import_feed *f, const struct import_line *l)
 {
-	const struct import_line bare = line_bare(raw, true), *l = &bare;
 	const char *reply = find_reply(l->s), *summary;
 	struct reply rep = {};
 	size_t nr;
 	int r;
 
-	(void)next;
 	if (is_header(l->s))
 		return open_ping(f, l->nr);
 	if (reply) {
@@ -271,6 +268,14 @@ static int ping_row(struct import_feed *f, const struct import_line *raw,
 		return add_statistics(f, l);
 	summary = find_summary(l->s, &nr);
 	return summary ? add_summary(f, l, summary, nr) : import_bad(f, "not a row of ping");
+}
+
+static int ping_row(struct import_feed *f, const struct import_line *raw,
+		    const struct import_line *next)
+{
+	const struct import_line bare = line_bare(raw, true);
+
+	return row_joined(f, &bare, next, bare.len && bare.s[bare.len - 1] == ',', read_row);
 }
 
 /* Replies have numbers, no times: iputils says how long all took, else they stay at 0. */

@@ -36,6 +36,7 @@ struct rtla_state {
 	enum rtla_table table;
 	struct scan_number seconds; /* of the table's heading */
 	bool ns, heading;	    /* a heading has come whose rows have not */
+	bool user;		    /* it has a third group */
 	struct rtla_hist_state hist;
 };
 
@@ -132,12 +133,19 @@ static void rtla_chatter(struct import_feed *f, const struct import_line *raw)
 	rtla_hist_chatter(f, l->s);
 	if (!is_top_chatter(l->s))
 		return;
+	/* a wide heading wraps: its end has no duration */
+	if (s->heading && s->table == TABLE_TIMERLAT && !isdigit((unsigned char)*p) &&
+	    scan_find(p, "Timer Latency (")) {
+		s->user = s->user || scan_find(p, "user Timer Latency (");
+		return;
+	}
 	if (scan_text(&p, "duration: ")) {
 		s->table = TABLE_OSNOISE;
 		s->ns = false;
 	} else if (scan_find(p, "Timer Latency (")) {
 		s->table = TABLE_TIMERLAT;
 		s->ns = scan_find(p, "Timer Latency (ns)") != NULL;
+		s->user = scan_find(p, "Ret user") != NULL;
 	} else {
 		return;
 	}
@@ -189,7 +197,7 @@ struct group {
 	size_t nr;
 };
 
-static bool read_group(const char **p, struct group *ret)
+static bool read_group(const char **p, bool all, struct group *ret)
 {
 	struct word w;
 
@@ -209,7 +217,7 @@ static bool read_group(const char **p, struct group *ret)
 			return false;
 		ret->nr++;
 	}
-	return ret->nr >= 3;
+	return ret->nr == 4 || (all && ret->nr == 3);
 }
 
 #define GROUPS_MAX 3
@@ -238,6 +246,7 @@ static int add_group(struct import_feed *f, const struct group *g, const char *l
 
 static int read_timerlat(struct import_feed *f, const struct import_line *l, const char *p)
 {
+	const struct rtla_state *s = f->state;
 	static const char *const contexts[GROUPS_MAX] = { "irq", "thread", "user" };
 	struct group g[GROUPS_MAX];
 	uint64_t cpu = 0, count = 0;
@@ -254,9 +263,9 @@ static int read_timerlat(struct import_feed *f, const struct import_line *l, con
 	if (!scan_text(&p, " | ") && !scan_text(&p, " |"))
 		return import_bad(f, "a row of timerlat without the bar before its columns");
 	for (; *p; nr++)
-		if (nr == GROUPS_MAX || !read_group(&p, &g[nr]))
+		if (nr == GROUPS_MAX || !read_group(&p, all, &g[nr]))
 			return import_bad(f, "not the columns of a row of timerlat");
-	if (nr < 2)
+	if (nr < (s->user ? 3 : 2))
 		return import_bad(f, "the row ends early");
 	r = open_top(f, l->nr, cpu, count);
 	for (size_t i = 0; i < nr && r == 0; i++) {
@@ -342,7 +351,7 @@ static int rtla_row(struct import_feed *f, const struct import_line *raw,
 	}
 	if (rtla_blame_is_row(f, l->s)) {
 		s->table = TABLE_NONE;
-		return rtla_blame_row(f, l);
+		return row_joined(f, l, next, rtla_blame_goes_on(l->s, next->s), rtla_blame_row);
 	}
 	r = read_top(f, l);
 	if (r != -EBADMSG || !next->len || isalpha((unsigned char)*next->s))

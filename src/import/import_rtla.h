@@ -50,6 +50,8 @@ void rtla_hist_release(struct rtla_hist *h);
 
 bool rtla_blame_is_row(const struct import_feed *f, const char *line);
 bool rtla_blame_is_chatter(const struct import_feed *f, const char *line);
+/* Is the time that belongs to @line in @next? */
+bool rtla_blame_goes_on(const char *line, const char *next);
 int rtla_blame_row(struct import_feed *f, const struct import_line *l);
 
 #endif

@@ -247,15 +247,13 @@ static int add_counts(struct import_feed *f, const char *s)
 	return found < 0 ? found : 0;
 }
 
-static int sockperf_row(struct import_feed *f, const struct import_line *l,
-			const struct import_line *next)
+static int read_row(struct import_feed *f, const struct import_line *l)
 {
 	const char *s = behind_name(l->s);
 	bool version = s && strncmp(s, "== version", 10) == 0;
 	struct scan_number server;
 	int r = 0;
 
-	(void)next;
 	if (!s)
 		return import_bad(f, "not a line of sockperf");
 	if (begins_again(f, s))
@@ -274,6 +272,29 @@ static int sockperf_row(struct import_feed *f, const struct import_line *l,
 		return 0;
 	}
 	return add_counts(f, s);
+}
+
+/* Is the number missing that such a line ends with, or its unit? */
+static bool ends_early(const char *line)
+{
+	const char *s = behind_name(line);
+	struct scan_number v;
+	struct word last;
+
+	if (!s)
+		return false;
+	last = word_last(s);
+	if (strncmp(s, "Summary: ", 9) == 0)
+		return word_number(last, "", &v) || word_is(last, "is");
+	if (*s == '[' || strncmp(s, "# ", 2) == 0)
+		return last.len && (last.s[last.len - 1] < '0' || last.s[last.len - 1] > '9');
+	return strncmp(s, "---> ", 5) == 0 && !word_number(last, "", &v);
+}
+
+static int sockperf_row(struct import_feed *f, const struct import_line *l,
+			const struct import_line *next)
+{
+	return row_joined(f, l, next, ends_early(l->s), read_row);
 }
 
 static const char *const sockperf_marks[] = { "sockperf: ", "sockperf[CLIENT]", NULL };

@@ -44,6 +44,7 @@ struct sysstat_state {
 	struct table table;
 	/* the heading's columns behind the key, as they stand: the state is freed as it is */
 	char heading[HEADING_MAX];
+	size_t heading_line;
 	bool fresh; /* "Linux ..." has come: the next row begins a run */
 };
 
@@ -191,15 +192,30 @@ static bool read_number(struct word w, struct scan_number *ret)
 	return word_number((struct word){ text, w.len }, "", ret);
 }
 
-static enum import_kind sniff(const struct import_feed *f, const char *line, bool mpstat)
+/* The rest of a heading that a mailer has broken: columns and nothing else. */
+static bool is_heading_rest(const struct sysstat_state *s, const struct import_line *l)
 {
+	const char *p = l->s;
+	struct word w;
+
+	if (!s->table.open || l->nr != s->heading_line + 1 || !l->len)
+		return false;
+	while (word_next(&p, &w))
+		if (!is_column(w))
+			return false;
+	return strlen(s->heading) + l->len + 2 < HEADING_MAX;
+}
+
+static enum import_kind sniff(const struct import_feed *f, const struct import_line *l, bool mpstat)
+{
+	const char *line = l->s;
 	const struct sysstat_state *s = f->state;
 	const char *p = line, *columns;
 	struct scan_number v;
 	struct table t;
 	int64_t time;
 
-	if (is_banner(line))
+	if (is_banner(line) || is_heading_rest(s, l))
 		return IMPORT_CHATTER;
 	if (is_heading(line, &t, &columns))
 		return is_mpstat(&t, columns) == mpstat || s->table.open ? IMPORT_CHATTER
@@ -213,8 +229,9 @@ static enum import_kind sniff(const struct import_feed *f, const char *line, boo
 	return read_number(word_last(p), &v) ? IMPORT_ROW : IMPORT_FOREIGN;
 }
 
-static void chatter(struct import_feed *f, const char *line, bool mpstat)
+static void chatter(struct import_feed *f, const struct import_line *l, bool mpstat)
 {
+	const char *line = l->s;
 	struct sysstat_state *s = f->state;
 	const char *columns;
 	struct table t;
@@ -225,6 +242,13 @@ static void chatter(struct import_feed *f, const char *line, bool mpstat)
 		f->greedy = false;
 		return;
 	}
+	if (is_heading_rest(s, l)) {
+		size_t n = strlen(s->heading);
+
+		snprintf(s->heading + n, HEADING_MAX - n, " %s", line);
+		s->heading_line = l->nr;
+		return;
+	}
 	if (!is_heading(line, &t, &columns))
 		return;
 	s->table.open = false;
@@ -233,6 +257,7 @@ static void chatter(struct import_feed *f, const char *line, bool mpstat)
 	if (is_mpstat(&t, columns) != mpstat || strlen(columns) >= HEADING_MAX)
 		return;
 	s->table = t;
+	s->heading_line = l->nr;
 	memcpy(s->heading, columns, strlen(columns) + 1);
 	f->greedy = true;
 }
@@ -505,25 +530,25 @@ static int sysstat_finish(struct import_run *run)
 static enum import_kind mpstat_sniff(const struct import_feed *f, const struct import_line *raw)
 {
 	const struct import_line bare = line_bare(raw, false), *l = &bare;
-	return sniff(f, l->s, true);
+	return sniff(f, l, true);
 }
 
 static void mpstat_chatter(struct import_feed *f, const struct import_line *raw)
 {
 	const struct import_line bare = line_bare(raw, false), *l = &bare;
-	chatter(f, l->s, true);
+	chatter(f, l, true);
 }
 
 static enum import_kind sar_sniff(const struct import_feed *f, const struct import_line *raw)
 {
 	const struct import_line bare = line_bare(raw, false), *l = &bare;
-	return sniff(f, l->s, false);
+	return sniff(f, l, false);
 }
 
 static void sar_chatter(struct import_feed *f, const struct import_line *raw)
 {
 	const struct import_line bare = line_bare(raw, false), *l = &bare;
-	chatter(f, l->s, false);
+	chatter(f, l, false);
 }
 
 static const char *const sysstat_marks[] = {

@@ -111,6 +111,17 @@ bool rtla_blame_is_chatter(const struct import_feed *f, const char *line)
 	       strncmp(line, "-------", 7) == 0;
 }
 
+bool rtla_blame_goes_on(const char *line, const char *next)
+{
+	struct word last = word_last(line), first, unit;
+	struct scan_number v;
+
+	if (!last.len || word_is(last, "us") || last.s[last.len - 1] == ')' || is_begin(line))
+		return false;
+	return word_next(&next, &first) && word_number(first, "", &v) && word_next(&next, &unit) &&
+	       word_is(unit, "us");
+}
+
 static int add_part(struct import_feed *f, const char *metric, const char *labels,
 		    const struct scan_number *v, bool key)
 {

@@ -5,7 +5,28 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+
+int row_joined(struct import_feed *f, const struct import_line *l, const struct import_line *next,
+	       bool ends_early, int (*row)(struct import_feed *f, const struct import_line *l))
+{
+	_cleanup_(buf_release) struct buf joined = {};
+	const struct import_line rest = line_bare(next, true);
+	struct import_line both = *l;
+	int r = ends_early && rest.len ? -EBADMSG : row(f, l);
+
+	if (r != -EBADMSG || !rest.len)
+		return r;
+	if (buf_printf(&joined, "%s %s", l->s, rest.s) < 0)
+		return -ENOMEM;
+	both.s = buf_str(&joined);
+	both.len = joined.len;
+	r = row(f, &both);
+	if (r == -EBADMSG)
+		return row(f, l); /* with its own reason */
+	return r < 0 ? r : 1;
+}
 
 /* "JD> " */
 static bool skip_initials(const char **p)

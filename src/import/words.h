@@ -21,6 +21,13 @@ struct word {
  */
 struct import_line line_bare(const struct import_line *l, bool stamps);
 
+/*
+ * Read @l by @row, and where that says -EBADMSG together with @next, which a mailer may have broken
+ * off.  @ends_early: it is known to.  Return: as import_ops.row.
+ */
+int row_joined(struct import_feed *f, const struct import_line *l, const struct import_line *next,
+	       bool ends_early, int (*row)(struct import_feed *f, const struct import_line *l));
+
 /* The next word at *@p; false at the end of the line. */
 bool word_next(const char **p, struct word *ret);
 bool word_is(struct word w, const char *text);

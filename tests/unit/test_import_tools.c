@@ -158,7 +158,8 @@ static void check_decorated(const char *path)
 	}
 }
 
-static void mail_does_not_change_the_result(void **state)
+/* All fixtures of these tools, by @check. */
+static void each_fixture(void (*check)(const char *path))
 {
 	static const char *const names[] = { "hackbench", "nuttcp",	    "sockperf", "ping",
 					     "oslat",	  "jitterdebugger", "mpstat",	"sar",
@@ -167,7 +168,6 @@ static void mail_does_not_change_the_result(void **state)
 	static const char *const folders[] = { FIXTURES "capture", FIXTURES "layout" };
 	size_t nr = 0;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		_cleanup_(closedir_dirp) DIR *d = opendir(folders[i]);
 		struct dirent *ent;
@@ -182,11 +182,94 @@ static void mail_does_not_change_the_result(void **state)
 			if (!ours)
 				continue;
 			snprintf(path, sizeof(path), "%s/%s", folders[i], ent->d_name);
-			check_decorated(path);
+			check(path);
 			nr++;
 		}
 	}
 	assert_true(nr >= 30);
+}
+
+static void mail_does_not_change_the_result(void **state)
+{
+	(void)state;
+	each_fixture(check_decorated);
+}
+
+/* Lines broken at the last blank that fits into @columns, as mailers do. */
+static void hard_wrap(const struct buf *text, size_t columns, struct buf *out)
+{
+	for (const char *p = buf_str(text); *p;) {
+		size_t len = strcspn(p, "\n"), n = len;
+
+		if (len > columns) {
+			for (n = columns; n > 0 && p[n] != ' ';)
+				n--;
+			n = n ? n : columns;
+		}
+		buf_add(out, p, n);
+		buf_putc(out, '\n');
+		p += n;
+		p += n < len ? strspn(p, " ") : *p == '\n';
+	}
+}
+
+/* A number that is found in the broken text is the same as in the whole one; where one is not
+ * found, something is said about it. */
+static void check_wrapped(const char *path)
+{
+	_cleanup_(import_release) struct import_doc whole = {}, broken = {};
+	_cleanup_(buf_release) struct buf text = {}, wrapped = {};
+	size_t lost = 0, said;
+
+	slurp(path, &text);
+	hard_wrap(&text, 72, &wrapped);
+	read_text(buf_str(&text), text.len, &whole);
+	read_text(buf_str(&wrapped), wrapped.len, &broken);
+	said = broken.nr_skipped;
+	for (size_t i = 0; i < broken.nr_runs; i++)
+		said += broken.runs[i].nr_notes;
+	if (broken.nr_runs != whole.nr_runs)
+		fail_msg("%s: %zu runs when wrapped, %zu when not", path, broken.nr_runs,
+			 whole.nr_runs);
+	for (size_t i = 0; i < whole.nr_runs; i++) {
+		for (size_t k = 0; k < whole.runs[i].nr_figures; k++) {
+			const struct import_figure *f = &whole.runs[i].figures[k];
+			const struct import_figure *w =
+				import_figure_find(&broken.runs[i], f->metric, f->labels);
+
+			lost += !w;
+			if (w && w->value != f->value)
+				fail_msg("%s: %s[%s] is %.17g when wrapped, %.17g when not", path,
+					 f->metric, f->labels, w->value, f->value);
+		}
+	}
+	if (lost && !said)
+		fail_msg("%s: %zu figures are lost when wrapped and nothing is said", path, lost);
+}
+
+static void hard_wrapped_text_gives_no_wrong_number(void **state)
+{
+	(void)state;
+	each_fixture(check_wrapped);
+}
+
+/* Rows of several tools, each broken somewhere. */
+static void broken_rows_of_every_tool_are_whole(void **state)
+{
+	_cleanup_(import_release) struct import_doc doc = {};
+	_cleanup_(buf_release) struct buf text = {};
+
+	(void)state;
+	slurp(FIXTURES "layout/wrapped-mail.txt", &text);
+	read_text(buf_str(&text), text.len, &doc);
+	assert_int_equal(doc.nr_runs, 6);
+	assert_int_equal(doc.nr_skipped, 0);
+	assert_near(figure(&doc.runs[0], "cpu.idle", ""), 0.94, 1e-12);
+	assert_near(figure(&doc.runs[1], "rtt.mdev", ""), 5000, 1e-6);
+	assert_near(figure(&doc.runs[2], "latency.avg", ""), 54599, 1e-6);
+	assert_near(figure(&doc.runs[3], "throughput", ""), 915.55e6, 1);
+	assert_near(figure(&doc.runs[4], "rtt", ""), 90000, 1e-6);
+	assert_near(figure(&doc.runs[5], "latency.max", "cpu=0,thread=0"), 2331000, 0);
 }
 
 /* All of them in one mail: each is found, and no other. */
@@ -657,6 +740,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_number_is_what_the_text_says),
 		cmocka_unit_test(mail_does_not_change_the_result),
+		cmocka_unit_test(hard_wrapped_text_gives_no_wrong_number),
+		cmocka_unit_test(broken_rows_of_every_tool_are_whole),
 		cmocka_unit_test(many_tools_in_one_text_are_kept_apart),
 		cmocka_unit_test(series_have_their_times),
 		cmocka_unit_test(histograms_hold_every_sample),
