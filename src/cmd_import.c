@@ -21,17 +21,13 @@
 
 struct import_cfg {
 	bool list, json;
-	char *db;
 };
 
 static const struct cmdline_opt options[] = {
 	{ { "list", OPT_BOOL, offsetof(struct import_cfg, list), "",
-	    "only say what is found and what is skipped" },
+	    "say what is found and what is skipped, where and why (the default)" },
 	  'l' },
 	{ { "json", OPT_BOOL, offsetof(struct import_cfg, json), "", "print JSON" }, 0 },
-	{ { "db", OPT_STRING, offsetof(struct import_cfg, db), "",
-	    "store to use (see irqlab list --help)" },
-	  0 },
 	{},
 };
 

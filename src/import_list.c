@@ -15,7 +15,7 @@
 #define FIGURES_SHOWN 8 /* key figures in it */
 #define NOTES_SHOWN 12
 #define REMARKS_SHOWN 20
-#define SEEN_MAX (1U << 16)
+#define SEEN_SLOTS (1U << 16) /* half of them are used at most */
 
 /* ---- figures as text */
 
@@ -99,12 +99,15 @@ static void put_label(struct buf *out, const struct import_run *run)
 static size_t find_same(struct import_list *l, const struct import_run *run)
 {
 	uint64_t h = import_run_hash(run);
+	size_t slot = h % SEEN_SLOTS;
 
-	for (size_t i = 0; i < l->nr_seen; i++)
-		if (l->seen[i] == h)
-			return i + 1;
-	if (l->nr_seen < SEEN_MAX && l->nr_seen < l->size_seen)
-		l->seen[l->nr_seen++] = h;
+	for (; l->seen[slot].hash; slot = (slot + 1) % SEEN_SLOTS)
+		if (l->seen[slot].hash == h)
+			return l->seen[slot].number;
+	if (l->nr_seen < SEEN_SLOTS / 2) {
+		l->seen[slot] = (struct import_list_seen){ h, run->number };
+		l->nr_seen++;
+	}
 	return 0;
 }
 
@@ -328,8 +331,7 @@ int import_list_init(struct import_list *l, FILE *out, bool json)
 	l->sink = (struct import_sink){ take_run, take_skip, take_remark };
 	l->out = out;
 	l->json = json;
-	l->seen = calloc(SEEN_MAX, sizeof(*l->seen));
-	l->size_seen = l->seen ? SEEN_MAX : 0;
+	l->seen = calloc(SEEN_SLOTS, sizeof(*l->seen));
 	if (json)
 		fputs("{\"files\":[", out);
 	return l->seen ? 0 : -ENOMEM;
@@ -342,6 +344,7 @@ int import_list_begin(struct import_list *l, const char *file, struct err *e)
 
 	l->file = file;
 	l->runs = l->nr_seen = 0;
+	memset(l->seen, 0, SEEN_SLOTS * sizeof(*l->seen));
 	if (l->json) {
 		buf_puts(&out, l->files ? ",{" : "{");
 		json_text_member(&out, "file", file);

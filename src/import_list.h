@@ -21,6 +21,11 @@ struct import_list_skip {
 	size_t line, last_line, count;
 };
 
+struct import_list_seen {
+	uint64_t hash; /* of a run; 0: free */
+	size_t number;
+};
+
 struct import_list {
 	struct import_sink sink;
 	FILE *out;
@@ -32,8 +37,8 @@ struct import_list {
 	size_t nr_skips, more_skips; /* kinds kept; lines of kinds that are not */
 	struct buf remarks;	     /* lines, or JSON */
 	size_t nr_remarks;
-	uint64_t *seen; /* hashes of runs, to know one that is quoted again */
-	size_t nr_seen, size_seen;
+	struct import_list_seen *seen; /* to know a run that is quoted again */
+	size_t nr_seen;
 	char *empty; /* the first file without any result */
 };
 

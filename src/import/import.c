@@ -159,7 +159,7 @@ int import_open_run(struct import_feed *f, size_t nr)
 		held_free(h);
 		return -ENOMEM;
 	}
-	h->run.number = ++r->nr_opened;
+	r->nr_opened++;
 	r->held[r->nr_held++] = h;
 	f->run = &h->run;
 	return 0;
@@ -184,8 +184,11 @@ int reader_deliver(struct import_reader *r, struct err *e)
 		memmove(r->held, r->held + 1, --r->nr_held * sizeof(struct held *));
 		if (h->run.ops->finish && h->run.ops->finish(&h->run) < 0)
 			failed = err_nomem(e, "import");
-		if (failed == 0)
+		/* one of which no row could be read is none: its rows have been skipped */
+		if (failed == 0 && (h->run.nr_figures || h->run.nr_series || h->run.nr_hists)) {
+			h->run.number = ++r->nr_delivered;
 			failed = r->sink->run(r->sink, &h->run, e);
+		}
 		held_free(h);
 	}
 	return failed;
@@ -405,7 +408,7 @@ static int take_line(struct import_reader *r, struct err *e)
 
 	for (i = 0; i < IMPORT_NR_FORMATS && s->line.redrawn; i++)
 		r->f[i].feed.redrawn = true;
-	if (label_is_cut(text))
+	if (label_is_cut(text, s->line.text.len))
 		return r->sink->remark(r->sink, s->line.nr, "text was left out here", e);
 	if (!label_has_word(text))
 		return 0;

@@ -96,6 +96,8 @@ static const char *find_csv(const char *line)
 	const char *s = line;
 	size_t commas = 0;
 
+	if (!strchr(line, ','))
+		return NULL;
 	while (*s && !(isdigit((unsigned char)*s) && strspn(s, "0123456789") == 14))
 		s += strcspn(s, " ") + strspn(s + strcspn(s, " "), " ");
 	if (!*s || s - line > 40)
@@ -131,6 +133,8 @@ static enum import_kind iperf2_sniff(const struct import_feed *f, const struct i
 		return IMPORT_CHATTER;
 	if (s && (is_own(h.from.decimals) || f->mode & MODE_CONTEXT))
 		return IMPORT_ROW;
+	if (s)
+		return IMPORT_FOREIGN; /* iperf3's */
 	if (find_csv(l->s))
 		return IMPORT_ROW;
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)

@@ -114,10 +114,9 @@ static bool scan_unit(const char **p, const struct unit *units, struct scan_numb
 
 bool iperf3_scan_bytes(const char **p, struct scan_number *n)
 {
-	static const struct unit units[] = {
-		{ "Bytes", 1 },		  { "KBytes", 1024 },	       { "MBytes", 1048576 },
-		{ "GBytes", 1073741824 }, { "TBytes", 1099511627776 }, {}
-	};
+	static const struct unit units[] = { { "MBytes", 1048576 },	  { "GBytes", 1073741824 },
+					     { "KBytes", 1024 },	  { "Bytes", 1 },
+					     { "TBytes", 1099511627776 }, {} };
 	const char *s = *p;
 
 	scan_space(&s);
@@ -371,7 +370,8 @@ static enum import_kind iperf3_sniff(const struct import_feed *f, const struct i
 	struct iperf3_row row;
 
 	/* "[ 5] 0.0-2.0 sec  5 datagrams received out-of-order" is no row */
-	if (find_row(l->s, &row) && !strstr(l->s, "datagrams received out-of-order"))
+	if (find_row(l->s, &row) &&
+	    !(l->len && l->s[l->len - 1] == 'r' && strstr(l->s, "datagrams received out-of-order")))
 		return IMPORT_ROW;
 	return find_words(l->s) ? IMPORT_CHATTER : IMPORT_FOREIGN;
 }

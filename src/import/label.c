@@ -80,12 +80,18 @@ const char *label_find_kernel(const char *line)
 	return NULL;
 }
 
-bool label_is_cut(const char *line)
+#define CUT_MAX 40 /* bytes of a line that says so */
+
+bool label_is_cut(const char *line, size_t len)
 {
 	static const char *const words[] = { "snip",	"cut",	  "snipped",  "trimmed",
 					     "skipped", "elided", "truncated" };
-	const char *s = line + strspn(line, "[(<{-8>= ");
+	const char *s = line;
 	size_t n;
+
+	if (len > CUT_MAX)
+		return false;
+	s += strspn(line, "[(<{-8>= ");
 
 	for (n = 0; strncmp(s, "...", 3) == 0 || strncmp(s, "\xe2\x80\xa6", 3) == 0; s += 3)
 		n++;

@@ -19,7 +19,7 @@ void label_keep(struct buf *out, const char *s, const char *end);
 /* Where "[ 1234.567890] text" begins in @line, or NULL: the kernel's log has run into the table. */
 const char *label_find_kernel(const char *line);
 /* Whether @line says that text was left out: "[...]", "<snip>". */
-bool label_is_cut(const char *line);
+bool label_is_cut(const char *line, size_t len);
 bool label_has_word(const char *s);
 /* A prompt such as "root@box:~# " in @line: its length and *ret_at; 0 when there is none. */
 size_t label_find_prompt(const char *line, const char **ret_at);

@@ -67,7 +67,7 @@ struct import_reader {
 	size_t nr_ahead;
 	struct held **held; /* by number */
 	size_t nr_held, size_held;
-	size_t nr_opened;
+	size_t nr_opened, nr_delivered;
 	struct decoder decoder;
 	struct cleaner cleaner;
 	bool html; /* what the decoder has said last */

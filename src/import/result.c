@@ -306,6 +306,15 @@ static uint64_t hash_bytes(uint64_t h, const void *data, size_t len)
 	return h;
 }
 
+static uint64_t hash_number(uint64_t h, double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	h = (h ^ bits) * 1099511628211U;
+	return h ^ h >> 29;
+}
+
 uint64_t import_run_hash(const struct import_run *run)
 {
 	uint64_t h = hash_bytes(14695981039346656037U, run->tool, strlen(run->tool));
@@ -315,15 +324,15 @@ uint64_t import_run_hash(const struct import_run *run)
 
 		h = hash_bytes(h, f->metric, strlen(f->metric));
 		h = hash_bytes(h, f->labels, strlen(f->labels));
-		h = hash_bytes(h, &f->value, sizeof(f->value));
+		h = hash_number(h, f->value);
 	}
 	for (size_t i = 0; i < run->nr_series; i++)
 		for (size_t k = 0; k < run->series[i].nr; k++)
-			h = hash_bytes(h, &run->series[i].points[k].v, sizeof(double));
+			h = hash_number(h, run->series[i].points[k].v);
 	for (size_t i = 0; i < run->nr_hists; i++)
 		for (size_t k = 0; k < run->hists[i].nr; k++)
-			h = hash_bytes(h, &run->hists[i].bars[k].count, sizeof(uint64_t));
-	return h;
+			h = hash_number(h, (double)run->hists[i].bars[k].count);
+	return h ? h : 1;
 }
 
 void import_run_release(struct import_run *run)

@@ -12,11 +12,12 @@ void scan_space(const char **p)
 
 bool scan_text(const char **p, const char *text)
 {
-	size_t n = strlen(text);
+	const char *s = *p;
 
-	if (strncmp(*p, text, n) != 0)
-		return false;
-	*p += n;
+	while (*text)
+		if (*s++ != *text++)
+			return false;
+	*p = s;
 	return true;
 }
 
