@@ -111,7 +111,7 @@ static int check_columns(struct import_run *run)
 }
 
 /* The columns' names and widths, now that it is known which they are. */
-static void name_hists(struct import_run *run)
+static int name_hists(struct import_run *run)
 {
 	const struct cyclictest_run *data = run->data;
 	size_t nr = thread_columns(data);
@@ -127,8 +127,10 @@ static void name_hists(struct import_run *run)
 		if (column < nr && data->columns && data->columns[column].overflow > 0)
 			h->overflow += (uint64_t)data->columns[column].overflow;
 	}
-	while (run->nr_hists > nr && nr && !data->json)
-		import_hist_drop(run);
+	while (run->nr_hists > nr && nr)
+		if (import_hist_drop(run) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
 /* -v: the cycles of the points become times. */
@@ -286,8 +288,8 @@ int cyclictest_finish(struct import_run *run)
 				"microseconds");
 	if (r == 0)
 		r = check_columns(run);
-	if (!data->json)
-		name_hists(run);
+	if (r == 0 && !data->json)
+		r = name_hists(run);
 	time_samples(run);
 	for (size_t i = 0; i < data->nr && r == 0; i++)
 		r = thread_figures(run, &data->threads[i]);

@@ -236,7 +236,7 @@ static int place(struct import_feed *f, const struct cyclictest_thread *t,
 		return 0;
 	}
 	/* a remark between the threads of one run does not end it, a new command does */
-	if (run && !old && run->threads[run->nr - 1].t < t->t && !*f->command)
+	if (run && !old && (!run->nr || run->threads[run->nr - 1].t < t->t) && !*f->command)
 		return 0;
 	r = import_open_run(f, t->line);
 	if (r < 0)

@@ -384,6 +384,17 @@ static bool restarts(const struct iperf3_run *run, const struct iperf3_row *row)
 	return false;
 }
 
+/* Whether a row that spans a test of its own stands behind other text. */
+static bool is_other(const struct import_feed *f, const struct iperf3_run *run,
+		     const struct iperf3_row *row)
+{
+	const struct iperf3_row *last = run->nr ? &run->rows[run->nr - 1] : NULL;
+
+	return f->text_between && last && row->start_ns == 0 &&
+	       (row->end_ns > last->end_ns + NS_PER_S / 2 ||
+		last->end_ns > row->end_ns + NS_PER_S / 2);
+}
+
 static int place(struct import_feed *f, struct iperf3_row *row)
 {
 	struct iperf3_run *run = f->run ? f->run->data : NULL;
@@ -396,7 +407,8 @@ static int place(struct import_feed *f, struct iperf3_row *row)
 		row->kind = IPERF3_SUMMARY;
 	}
 	if (!run || (f->mode & MODE_NEW && row->kind == IPERF3_INTERVAL) ||
-	    (row->kind == IPERF3_INTERVAL && (*f->command || restarts(run, row)))) {
+	    (row->kind == IPERF3_INTERVAL &&
+	     (*f->command || restarts(run, row) || is_other(f, run, row)))) {
 		r = import_open_run(f, row->line);
 		if (r < 0)
 			return r;
@@ -553,26 +565,37 @@ static void forget_losses(struct iperf3_run *data)
 	}
 }
 
+#define ROWS_ALONE 256 /* of which any may be alone: a run of more has intervals */
+
+/* Whether row @i is the only interval of its column: then it spans the test. */
+static bool is_alone(const struct iperf3_run *data, size_t i)
+{
+	const struct iperf3_row *row = &data->rows[i];
+
+	if (row->kind != IPERF3_INTERVAL || row->start_ns || data->nr > ROWS_ALONE)
+		return false;
+	for (size_t k = 0; k < data->nr; k++)
+		if (k != i && !iperf3_is_summary(&data->rows[k]) &&
+		    iperf3_same_column(&data->rows[k], row))
+			return false;
+	return true;
+}
+
 /* What only the whole run tells: a row alone is the summary; beside [ *1] the others are sent. */
 static int iperf2_finish(struct import_run *run)
 {
 	struct iperf3_run *data = run->data;
 	bool star = false;
-	size_t alone = 0;
 
 	forget_losses(data);
 	for (size_t i = 0; i < data->nr; i++) {
 		star = star || data->rows[i].role == IPERF3_ROLE_RX_C;
-		alone += data->rows[i].start_ns == 0;
+		if (is_alone(data, i))
+			data->rows[i].kind = IPERF3_SUMMARY;
 	}
-	for (size_t i = 0; i < data->nr; i++) {
-		struct iperf3_row *row = &data->rows[i];
-
-		if (alone == data->nr && row->kind == IPERF3_INTERVAL && data->seen.summaries == 0)
-			row->kind = IPERF3_SUMMARY;
-		if (star && row->role == IPERF3_ROLE_NONE)
-			row->role = data->server ? IPERF3_ROLE_RX_S : IPERF3_ROLE_TX_C;
-	}
+	for (size_t i = 0; i < data->nr && star; i++)
+		if (data->rows[i].role == IPERF3_ROLE_NONE)
+			data->rows[i].role = data->server ? IPERF3_ROLE_RX_S : IPERF3_ROLE_TX_C;
 	return iperf3_finish(run);
 }
 

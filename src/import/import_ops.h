@@ -142,8 +142,8 @@ int import_point_add(struct import_run *run, const char *metric, const char *uni
 /* @ret: the histogram with these names, made when there is none; valid until the next call. */
 int import_hist_of(struct import_run *run, const char *metric, const char *unit, const char *labels,
 		   struct import_hist **ret);
-/* Forget the histogram that was made last. */
-void import_hist_drop(struct import_run *run);
+/* Forget the histogram that was made last. Return: 0; -ENOMEM. */
+int import_hist_drop(struct import_run *run);
 int import_bar_add(struct import_hist *h, double v, uint64_t count);
 /* Remember an oddity; the first IMPORT_NOTES_MAX are kept. */
 int import_note(struct import_run *run, size_t line, const char *fmt, ...)

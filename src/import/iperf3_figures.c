@@ -239,6 +239,7 @@ struct side {
 	const char *direction; /* of its interval rows */
 	bool sum;	       /* there are rows of [SUM] */
 	bool single;	       /* there is one stream */
+	bool few;	       /* there are few, and no [SUM]: each is worth a line of a list */
 };
 
 /* Whether @row speaks of the whole direction. */
@@ -276,7 +277,7 @@ static int add_summary(struct import_run *run, const struct iperf3_row *row,
 							    .value = row->bps,
 							    .half = row->bps_half,
 							    .n = -1,
-							    .key = whole });
+							    .key = whole || side->few });
 	if (r == 0)
 		r = figure(run, "transfer", "byte", labels, row->bytes, row->bytes_half);
 	if (r == 0 && row->retr >= 0)
@@ -285,10 +286,17 @@ static int add_summary(struct import_run *run, const struct iperf3_row *row,
 								    .labels = labels,
 								    .value = (double)row->retr,
 								    .n = -1,
-								    .key = whole });
+								    .key = whole || side->few });
 	/* the sender's line repeats what the receiver counted, or holds zeros */
-	if (r == 0 && row->kind != IPERF3_SENDER)
+	if (r == 0 && row->kind != IPERF3_SENDER) {
+		put_labels(labels, row->lost >= 0 ? "received" : direction, row->role,
+			   whole ? -1 : row->stream);
 		r = add_loss(run, row, labels);
+	}
+	if (r == 0 && row->kind == IPERF3_SUMMARY && row->lost >= 0 &&
+	    strcmp(direction, "sent") == 0)
+		r = import_note(run, row->line,
+				"the summary holds the sender's bytes and the receiver's losses");
 	return r;
 }
 
@@ -381,12 +389,13 @@ static int finish_role(struct import_run *run, enum iperf3_role role)
 {
 	const struct iperf3_run *data = run->data;
 	_cleanup_(iperf3_series_release) struct iperf3_series s = {};
-	struct side side = { role, iperf3_direction(data, role), has_sum(data, role), false };
+	struct side side = { role, iperf3_direction(data, role), has_sum(data, role) };
 	bool has_summary = false;
 	size_t checked = 0;
 	int r = iperf3_series(data, role, &s);
 
 	side.single = s.streams <= 1;
+	side.few = !side.sum && s.streams <= 4;
 	for (size_t i = 0; i < data->nr && r == 0; i++) {
 		const struct iperf3_row *row = &data->rows[i];
 

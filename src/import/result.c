@@ -255,15 +255,17 @@ int import_hist_of(struct import_run *run, const char *metric, const char *unit,
 	return 0;
 }
 
-void import_hist_drop(struct import_run *run)
+int import_hist_drop(struct import_run *run)
 {
 	struct import_hist *h = &run->hists[--run->nr_hists];
+	struct table t = hists_of(run);
 
 	free_names(h->metric);
 	free(h->bars);
 	/* few are dropped: the index is made anew */
 	free(run->by_hist.slots);
 	run->by_hist = (struct import_index){};
+	return reserve_slot(&t);
 }
 
 int import_bar_add(struct import_hist *h, double v, uint64_t count)
