@@ -196,6 +196,22 @@ int reader_deliver(struct import_reader *r, struct err *e)
 
 /* ---- labels */
 
+/* A command was called and nothing that it prints stands behind it. */
+static void miss_rows(struct per_format *p)
+{
+	if (p->command_line)
+		import_remark(&p->feed, p->command_line, "no rows follow the command \"%s\"",
+			      buf_str(&p->command));
+	p->command_line = 0;
+}
+
+/* Whether @call in @line is more than a word in a sentence. */
+static bool is_sure(const char *line, const char *call)
+{
+	return call == line || label_after_prompt(line, call) != line ||
+	       (call > line + 1 && call[-1] == ' ' && strchr("&|;", call[-2]));
+}
+
 static void take_text(struct import_reader *r, const struct slot *s)
 {
 	const char *line = buf_str(&s->line.text);
@@ -215,6 +231,8 @@ static void take_text(struct import_reader *r, const struct slot *s)
 		if (!call)
 			continue;
 		called = true;
+		miss_rows(&r->f[i]);
+		r->f[i].command_line = is_sure(line, call) ? s->line.nr : 0;
 		label_keep(&r->f[i].command, label_after_prompt(line, call), line + len);
 	}
 	if (called)
@@ -241,6 +259,7 @@ int reader_settle(struct import_reader *r, struct import_feed *f, size_t runs, s
 
 	if (r->nr_opened > runs) {
 		buf_reset(&p->command);
+		p->command_line = 0;
 		p->heading_used = r->heading_nr;
 	}
 	if (took == -EBADMSG)
@@ -414,7 +433,7 @@ static int take_line(struct import_reader *r, struct err *e)
 		return 0;
 	if (!ask(r, s, &i)) {
 		take_text(r, s);
-		return 0;
+		return r->remarks.len ? reader_remarks(r, e) : 0;
 	}
 	if (i == IMPORT_NR_FORMATS)
 		return r->remarks.len ? reader_remarks(r, e) : 0;
@@ -550,8 +569,12 @@ int import_end(struct import_reader *r, struct err *e)
 		failed = document_end(r, e);
 	if (failed == 0)
 		failed = reader_flush(r, e);
-	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++)
+	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++) {
 		import_close_run(&r->f[i].feed);
+		miss_rows(&r->f[i]);
+	}
+	if (failed == 0)
+		failed = reader_remarks(r, e);
 	return failed < 0 ? failed : reader_deliver(r, e);
 }
 

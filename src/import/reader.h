@@ -42,6 +42,7 @@ struct held {
 struct per_format {
 	struct import_feed feed;
 	struct buf command;
+	size_t command_line;  /* of a command that surely is one; 0: none waits for its rows */
 	size_t heading_used;  /* number of the heading that its last run has taken */
 	unsigned int foreign; /* lines in a row that a greedy format did not want */
 };
