@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 		return 2;
 	r = store_open(&s, argv[1], STORE_WRITE, &e);
 	if (r >= 0)
-		r = stored_make(s, &run, &e);
+		r = stored_make(s, STORED_BLOCKS, &run, &e);
 	if (r < 0)
 		fprintf(stderr, "stored: %s\n", e.msg);
 	return r < 0;

@@ -142,8 +142,8 @@ static inline int stored_trial(struct store *s, int64_t run, unsigned int positi
 	return store_trial_add(s, run, &t, &l, e);
 }
 
-/* A new run in the store @s. */
-static inline int stored_make(struct store *s, int64_t *ret_run, struct err *e)
+/* A new run in the store @s, of which @blocks have been measured; fewer than all: still open. */
+static inline int stored_make(struct store *s, unsigned int blocks, int64_t *ret_run, struct err *e)
 {
 	static const char *const variants[] = { "before", "after", NULL };
 	static const char *const scenarios[] = { "flat-out", "net", "broken", NULL };
@@ -160,11 +160,11 @@ static inline int stored_make(struct store *s, int64_t *ret_run, struct err *e)
 	};
 	int r = store_run_add(s, &run, variants, scenarios, ret_run, e);
 
-	for (unsigned int i = 0; i < STORED_BLOCKS * 6 && r >= 0; i++)
+	for (unsigned int i = 0; i < blocks * 6 && r >= 0; i++)
 		r = stored_trial(s, *ret_run, i, e);
-	return r < 0 ? r
-		     : store_run_end(s, *ret_run, RUN_DONE, STORED_STARTED + UINT64_C(144000000000),
-				     e);
+	if (r < 0 || blocks < STORED_BLOCKS)
+		return r;
+	return store_run_end(s, *ret_run, RUN_DONE, STORED_STARTED + UINT64_C(144000000000), e);
 }
 
 #endif

@@ -33,7 +33,7 @@ static int set_up(void **state)
 	assert_non_null(mkdtemp(f->dir));
 	snprintf(f->path, sizeof(f->path), "%s/irqlab.db", f->dir);
 	assert_int_equal(store_open(&f->store, f->path, STORE_WRITE, &e), 0);
-	if (stored_make(f->store, &f->run, &e) < 0 ||
+	if (stored_make(f->store, STORED_BLOCKS, &f->run, &e) < 0 ||
 	    report_gather(&f->rep, f->store, f->run, &plan_plugins, &e) < 0)
 		fail_msg("%s", e.msg);
 	*state = f;
@@ -518,6 +518,32 @@ static void the_same_run_gives_the_same_bytes(void **state)
 	}
 }
 
+/* A run that was just begun: no number is made up, nothing passes. */
+static void a_run_without_trials_passes_nothing(void **state)
+{
+	const struct fixture *f = *state;
+	_cleanup_(report_freep) struct report *rep = NULL;
+	struct fixture empty = { .store = f->store };
+	struct err e = {};
+
+	assert_int_equal(stored_make(f->store, 0, &empty.run, &e), 0);
+	assert_int_equal(report_gather(&rep, f->store, empty.run, &plan_plugins, &e), 0);
+	empty.rep = rep;
+	for (size_t i = 0; export_forms[i]; i++) {
+		_cleanup_(buf_release) struct buf out = {};
+
+		if (export_forms[i]->one_trial || strcmp(export_forms[i]->name, "hdr") == 0)
+			continue;
+		export(&empty, export_forms[i]->name, 0, &out);
+		assert_null(strcasestr(buf_str(&out), "nan"));
+		assert_null(strstr(buf_str(&out), "PASS"));
+		if (strcmp(export_forms[i]->name, "ktap") == 0)
+			assert_int_equal(count(buf_str(&out), "# SKIP undecided"), 5);
+		if (strcmp(export_forms[i]->name, "patch") == 0)
+			assert_contains(buf_str(&out), "not complete: 0 of 48 trials");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -537,6 +563,7 @@ int main(void)
 		cmocka_unit_test(hdr_log_loses_nothing),
 		cmocka_unit_test(kcidb_ids_hang_together),
 		cmocka_unit_test(the_same_run_gives_the_same_bytes),
+		cmocka_unit_test(a_run_without_trials_passes_nothing),
 	};
 
 	return cmocka_run_group_tests_name("export", tests, set_up, tear_down);
