@@ -3,6 +3,11 @@
 
 #include <assert.h>
 
+/* In an entry of a linked table: something ends in that state. */
+#define MARKS_FOUND 0x8000U
+
+_Static_assert(MARKS_STATES <= MARKS_FOUND, "a state leaves room for the flag");
+
 void marks_add(struct marks *m, const char *text, uint64_t bits)
 {
 	size_t state = 0;
@@ -43,6 +48,10 @@ void marks_link(struct marks *m)
 			}
 		}
 	}
+	for (size_t state = 0; state < m->nr; state++)
+		for (int c = 0; c < 128; c++)
+			if (m->found[m->next[state][c]])
+				m->next[state][c] |= MARKS_FOUND;
 }
 
 uint64_t marks_find(const struct marks *m, const char *s, size_t len)
@@ -54,7 +63,10 @@ uint64_t marks_find(const struct marks *m, const char *s, size_t len)
 		unsigned char c = (unsigned char)s[i];
 
 		state = c < 128 ? m->next[state][c] : 0;
-		bits |= m->found[state];
+		if (state & MARKS_FOUND) {
+			state &= MARKS_FOUND - 1;
+			bits |= m->found[state];
+		}
 	}
 	return bits;
 }

@@ -33,13 +33,14 @@ const char *scan_find(const char *s, const char *needle)
 
 bool scan_number(const char **p, struct scan_number *ret)
 {
+	static const double tens[] = { 1,   1e1, 1e2,  1e3,  1e4,  1e5,	 1e6,  1e7,
+				       1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
 	const char *s = *p;
 	uint64_t mantissa = 0;
 	unsigned int digits = 0, decimals = 0;
 	bool point = false;
-	double scale = 1;
 
-	for (; isdigit((unsigned char)*s) || (*s == '.' && digits && !point); s++) {
+	for (; (*s >= '0' && *s <= '9') || (*s == '.' && digits && !point); s++) {
 		if (*s == '.') {
 			point = true;
 			continue;
@@ -48,11 +49,11 @@ bool scan_number(const char **p, struct scan_number *ret)
 			return false;
 		mantissa = mantissa * 10 + (uint64_t)(*s - '0');
 		decimals += point;
-		scale *= point ? 10 : 1;
 	}
 	if (digits == 0 || s[-1] == '.')
 		return false;
-	*ret = (struct scan_number){ (double)mantissa / scale, 0.5 / scale, decimals };
+	*ret = (struct scan_number){ (double)mantissa / tens[decimals], 0.5 / tens[decimals],
+				     decimals };
 	*p = s;
 	return true;
 }
