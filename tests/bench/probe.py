@@ -92,6 +92,9 @@ def main():
     if not cyclictest:
         print("bench: cyclictest is not installed (Debian: rt-tests)")
         return 77
+    loop = os.path.join(os.path.dirname(a.irqlab), "tests/e2e/loop_cost")
+    if os.path.exists(loop):
+        subprocess.run([loop], check=True)
     programs = {"irqlab": [a.irqlab, "latency", "--phase", "aligned"], "cyclictest": [cyclictest]}
     found = {}  # (interval, program) -> list of results
     with tempfile.TemporaryDirectory() as work:
