@@ -669,7 +669,7 @@ static int decode_output(struct json_object *o, struct wire_output *ret, struct 
 	if (json_object_object_get_ex(o, "server_output_json", &v)) {
 		text = json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN |
 								 JSON_C_TO_STRING_NOSLASHESCAPE);
-		ret->is_json = true;
+		ret->is_json = v != NULL;
 	} else if (json_object_object_get_ex(o, "server_output_text", &v)) {
 		if (!json_object_is_type(v, json_type_string))
 			return bad(e, "server_output_text", "a string");
