@@ -23,7 +23,7 @@
 #define CONNECT_NS (5 * NS_PER_S)
 #define RECEIVE_NS (120 * NS_PER_S) /* as stock clients wait for a byte */
 #define RETRY_GAP_NS (50 * NS_PER_MS)
-#define DRAIN_NS (2 * NS_PER_S)
+#define DRAIN_NS (8 * NS_PER_S)	  /* of a server that does not end: it waits a step for us */
 #define LOOK_NS (100 * NS_PER_MS) /* between looks at the interruption */
 #define FAREWELL_NS (NS_PER_S)	  /* of an interrupted test */
 #define REASON_MS 300		  /* for the reason of a broken stream to arrive */
@@ -370,7 +370,7 @@ static int init_side(struct client *c, enum client_side side, struct err *e)
 					    .length_bytes = p->length_bytes,
 					    .request_bytes = p->request_bytes,
 					    .response_bytes = p->response_bytes,
-					    .has_end = true, /* all servers close at TEST_END */
+					    .has_end = !p->udp, /* all close at TEST_END */
 					    .counters_64bit = p->udp_counters_64bit,
 					    .repeating_payload = p->repeating_payload,
 					    .zerocopy = p->zerocopy,
@@ -716,10 +716,14 @@ static void finish_flows(struct client *c, uint64_t bound_ns)
 /* As captured: state bytes, results of the client, results of the server, farewell. */
 static int exchange(struct client *c, struct err *e)
 {
+	const bool udp = c->cfg.params.udp;
 	int r = channel_write_state(&c->ch, WIRE_TEST_END, e);
 
-	finish_flows(c, DRAIN_NS);
-	if (r >= 0)
+	/* datagrams have no end: the server sends none after it has said so */
+	if (r >= 0 && udp)
+		r = expect(c, WIRE_EXCHANGE_RESULTS, e);
+	finish_flows(c, r < 0 ? 0 : DRAIN_NS);
+	if (r >= 0 && !udp)
 		r = expect(c, WIRE_EXCHANGE_RESULTS, e);
 	if (r >= 0)
 		r = channel_write_results(&c->ch, &c->mine, NULL, e);
@@ -775,6 +779,7 @@ int client_stop(struct client *c, struct err *e)
 	end_watch(c);
 	if (!c->agreed)
 		return 0;
+	omit_when_due(c); /* when the watching thread had no time for it */
 	c->agreed = false;
 	if (is_interrupted(c))
 		c->patience_ns = clock_mono_ns() + FAREWELL_NS;

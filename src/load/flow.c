@@ -396,7 +396,10 @@ void flow_quiet(struct flow *f)
 
 void flow_finish(struct flow *f, uint64_t bound_ns)
 {
+	int drain = STREAM_DRAIN;
+
 	flow_quiet(f);
+	atomic_compare_exchange_strong(&f->phase, &drain, STREAM_SETTLE);
 	for (unsigned int i = 0; has_tcpinfo(&f->cfg) && i < f->have; i++)
 		shutdown(f->v[i].fd, SHUT_WR);
 	join_all(f, clock_mono_ns() + bound_ns);

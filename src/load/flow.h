@@ -110,8 +110,9 @@ bool flow_is_spent(const struct flow *f);
  */
 void flow_quiet(struct flow *f);
 /*
- * Tell the peer by end of file that all has been sent, receive until its end of file or until
- * nothing comes any more, @bound_ns at most; join everything.
+ * The peer has ended too, or does so on its own.  Tell it by end of file that all has been sent,
+ * receive until its end of file or, without one, until nothing comes any more, @bound_ns at most;
+ * join everything.
  */
 void flow_finish(struct flow *f, uint64_t bound_ns);
 /* 0, or why the first stream that broke before flow_quiet() did. Any thread, no system call. */

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define DRAIN_NS (2 * NS_PER_S)
 #define GRACE_NS (40 * NS_PER_S)	/* after the agreed time, as stock servers give */
 #define DAY_NS (24 * 3600 * NS_PER_S)	/* of a test that does not say how long it takes */
 #define LOOK_NS (500 * NS_PER_MS)	/* between looks at progress */
@@ -315,6 +314,17 @@ static int look_at_bytes(struct session *s, struct progress *p, uint64_t now, st
 	return look_at_rate(s, p, now, e);
 }
 
+static void omit_when_due(struct session *s, struct progress *p, uint64_t now)
+{
+	if (p->omit_ns == 0 || now < p->omit_ns)
+		return;
+	if (s->rx.nr)
+		flow_omit(&s->rx);
+	if (s->tx.nr)
+		flow_omit(&s->tx);
+	p->omit_ns = 0;
+}
+
 /* What is due while the test runs; the time of the next look. */
 static int look(struct session *s, struct progress *p, uint64_t *ret_next, struct err *e)
 {
@@ -325,13 +335,7 @@ static int look(struct session *s, struct progress *p, uint64_t *ret_next, struc
 		r = look_at_bytes(s, p, now, e);
 	if (r < 0)
 		return r;
-	if (p->omit_ns && now >= p->omit_ns) {
-		if (s->rx.nr)
-			flow_omit(&s->rx);
-		if (s->tx.nr)
-			flow_omit(&s->tx);
-		p->omit_ns = 0;
-	}
+	omit_when_due(s, p, now);
 	if (now >= p->tick_ns) {
 		tell(s, s->hub->cfg.watch.tick);
 		p->tick_ns += s->hub->cfg.interval_ns;
@@ -358,6 +362,7 @@ static int watch_test(struct session *s, struct err *e)
 		if (r >= 0)
 			r = session_wait(s, POLLIN, next, e);
 	} while (r == 0);
+	omit_when_due(s, &p, clock_mono_ns());
 	if (r > 0)
 		r = channel_read_state(&s->ch, &state, e);
 	if (r < 0)
@@ -418,7 +423,8 @@ static int run_test(struct session *s, struct err *e)
 	s->has_begun = true;
 	tell(s, s->hub->cfg.watch.began);
 	r = watch_test(s, e);
-	finish_flows(s, r < 0 ? 0 : DRAIN_NS);
+	/* the client waits for a step, and shall not have given up by then */
+	finish_flows(s, r < 0 ? 0 : s->hub->cfg.step_ns / 5 * 4);
 	s->test.mine = &s->mine;
 	return r;
 }

@@ -23,9 +23,10 @@ struct hist;
 #define STREAM_ALIGN 64
 
 enum stream_phase {
-	STREAM_RUN,   /* move bytes */
-	STREAM_DRAIN, /* senders end; receivers take what is still on its way */
-	STREAM_QUIT,  /* end now */
+	STREAM_RUN,    /* move bytes */
+	STREAM_DRAIN,  /* senders end; receivers go on, for the peer may not have ended yet */
+	STREAM_SETTLE, /* the peer has: receivers take what is still on its way, until silence */
+	STREAM_QUIT,   /* end now */
 };
 
 /* The same for all streams of a flow. */
@@ -40,7 +41,7 @@ struct stream_cfg {
 	unsigned int burst;
 	size_t length_bytes;
 	unsigned int request_bytes, response_bytes;
-	bool has_end; /* TCP, receiver: the peer ends its streams, so silence is no end */
+	bool has_end; /* receiver: the peer ends its streams, so silence is no end; TCP only */
 	bool counters_64bit, repeating_payload, zerocopy, skip_rx_copy, gsro;
 	/* crr, client: where to connect, and from where; local_len 0: any address */
 	struct sockaddr_storage peer, local;

@@ -155,7 +155,7 @@ void stream_answer_anew(struct stream *s)
 {
 	int idle = 0;
 
-	/* twice idle, since the first wait may have begun before the drain did */
+	/* twice idle, since the first wait may have begun before the peer ended */
 	while (stream_phase(s) != STREAM_QUIT && idle < 2) {
 		_cleanup_(close_fdp) int fd =
 			accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -164,7 +164,7 @@ void stream_answer_anew(struct stream *s)
 			serve(s, fd);
 			idle = 0;
 		} else if (errno == EAGAIN) {
-			idle += !stream_runs(s);
+			idle += stream_settles(s);
 		} else if (errno != EINTR && errno != ECONNABORTED) {
 			stream_break(s, errno);
 			return;

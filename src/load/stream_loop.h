@@ -26,6 +26,12 @@ static inline bool stream_runs(const struct stream *s)
 	return stream_phase(s) == STREAM_RUN;
 }
 
+/* Whether a receiver's wait in vain means that nothing comes any more. */
+static inline bool stream_settles(const struct stream *s)
+{
+	return stream_phase(s) == STREAM_SETTLE;
+}
+
 /* The only writer is the stream's thread: plain stores, no locked instruction. */
 static inline void stream_set(_Atomic uint64_t *counter, uint64_t v)
 {

@@ -304,7 +304,7 @@ void stream_answer(struct stream *s)
 	struct rr *rr = rr_prepare(s);
 	int idle = 0;
 
-	/* twice idle, since the first wait may have begun before the drain did */
+	/* twice idle, since the first wait may have begun before the peer ended */
 	while (stream_phase(s) != STREAM_QUIT && idle < 2) {
 		ssize_t n = recv(s->fd, rr->payload, rr->room, 0);
 
@@ -316,7 +316,7 @@ void stream_answer(struct stream *s)
 			stream_break(s, ECONNRESET);
 			return;
 		} else if (n < 0 && errno == EAGAIN) {
-			idle += !stream_runs(s);
+			idle += stream_settles(s);
 		} else if (n < 0 && errno != EINTR && errno != ECONNREFUSED) {
 			stream_break(s, errno);
 			return;

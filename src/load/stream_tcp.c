@@ -131,7 +131,7 @@ void stream_receive_tcp(struct stream *s)
 	uint64_t bytes = 0;
 	int idle = 0;
 
-	/* twice idle, since the first wait may have begun before the drain did */
+	/* twice idle, since the first wait may have begun before the peer ended */
 	while (stream_phase(s) != STREAM_QUIT && idle < 2) {
 		ssize_t n = recv(s->fd, s->block, room, flags);
 
@@ -147,7 +147,7 @@ void stream_receive_tcp(struct stream *s)
 			stream_break(s, ECONNRESET);
 			return;
 		} else if (errno == EAGAIN) {
-			idle += !stream_runs(s) && !s->cfg->has_end;
+			idle += stream_settles(s) && !s->cfg->has_end;
 		} else if (errno != EINTR) {
 			stream_break(s, errno);
 			return;

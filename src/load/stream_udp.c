@@ -373,7 +373,7 @@ void stream_receive_udp(struct stream *s)
 	struct rx *rx = rx_prepare(s);
 	int idle = 0;
 
-	/* twice idle, since the first wait may have begun before the drain did */
+	/* twice idle, since the first wait may have begun before the peer ended */
 	while (stream_phase(s) != STREAM_QUIT && idle < 2) {
 		int n;
 
@@ -386,7 +386,7 @@ void stream_receive_udp(struct stream *s)
 			note_batch(s, rx, (unsigned int)n);
 			idle = 0;
 		} else if (errno == EAGAIN) {
-			idle += !stream_runs(s);
+			idle += stream_settles(s);
 		} else if (errno != EINTR && errno != ECONNREFUSED) {
 			stream_break(s, errno);
 			return;

@@ -27,13 +27,13 @@ enum rogue {
 };
 
 /* Up to TEST_RUNNING; the data connection. */
-static int join_as_rogue(const struct server *s, int fd)
+static int join_as_rogue(const struct server *s, int fd, const char *cookie)
 {
 	int data;
 
 	assert_int_equal(take(fd), WIRE_CREATE_STREAMS);
 	data = connect_to(s);
-	put(data, COOKIE, 37);
+	put(data, cookie, 37);
 	assert_int_equal(take(fd), WIRE_TEST_START);
 	assert_int_equal(take(fd), WIRE_TEST_RUNNING);
 	put(data, "0123456789", 10);
@@ -43,14 +43,16 @@ static int join_as_rogue(const struct server *s, int fd)
 static int rogue_before_test(const struct server *s, int fd, enum rogue r)
 {
 	static const char rubbish[64] = "GET / HTTP/1.1\r\nHost: nobody\r\n";
+	char cookie[] = COOKIE;
 
+	cookie[0] = (char)('A' + r); /* its own */
 	if (r == ROGUE_SILENT || r == ROGUE_LEAVES_AT_ONCE)
 		return -1;
 	if (r == ROGUE_NO_COOKIE) {
 		put(fd, rubbish, sizeof(rubbish));
 		return -1;
 	}
-	put(fd, COOKIE, 37);
+	put(fd, cookie, 37);
 	assert_int_equal(take(fd), WIRE_PARAM_EXCHANGE);
 	if (r == ROGUE_SILENT_PARAMS)
 		return -1;
@@ -67,7 +69,7 @@ static int rogue_before_test(const struct server *s, int fd, enum rogue r)
 
 		assert_int_equal(take(fd), WIRE_CREATE_STREAMS);
 		data = connect_to(s);
-		put(data, COOKIE, 37);
+		put(data, cookie, 37);
 		assert_int_equal(take(fd), WIRE_SERVER_ERROR);
 		close(data);
 		return -1;
@@ -82,7 +84,7 @@ static int rogue_before_test(const struct server *s, int fd, enum rogue r)
 			put(fd, rubbish, sizeof(rubbish));
 		return -1;
 	}
-	return join_as_rogue(s, fd);
+	return join_as_rogue(s, fd, cookie);
 }
 
 static void rogue_after_start(int fd, enum rogue r)
@@ -109,55 +111,94 @@ static void rogue_after_start(int fd, enum rogue r)
 					    : "{\"streams\":[{\"id\":1,\"bytes\":10}]}");
 }
 
-static void be_rogue(const struct server *s, enum rogue r)
-{
-	bool leaves = r == ROGUE_LEAVES_AT_ONCE || r == ROGUE_LEAVES_DURING_TEST;
-	int fd = connect_to(s);
-	int data = rogue_before_test(s, fd, r);
+struct connections {
+	int fd, data;
+};
 
-	if (data >= 0)
-		rogue_after_start(fd, r);
-	/* the server ends it in its own time: whatever else it says, the connection closes */
-	while (!leaves && take(fd) != -100)
-		;
-	close(fd);
-	if (data >= 0)
-		close(data);
+static struct connections be_rogue(const struct server *s, enum rogue r)
+{
+	struct connections c = { .fd = connect_to(s) };
+
+	c.data = rogue_before_test(s, c.fd, r);
+	if (c.data >= 0)
+		rogue_after_start(c.fd, r);
+	return c;
 }
+
+/* The server ends it in its own time: whatever else it says, the connection closes. */
+static void end_rogue(const struct connections *c, enum rogue r)
+{
+	while (r != ROGUE_LEAVES_AT_ONCE && r != ROGUE_LEAVES_DURING_TEST && take(c->fd) != -100)
+		;
+	close(c->fd);
+	if (c->data >= 0)
+		close(c->data);
+}
+
+/* What the server says of them; whether it has to wait for them in vain. */
+static const struct {
+	const char *why;
+	bool waits;
+} rogues[ROGUE_NR] = {
+	[ROGUE_SILENT] = { "sent no cookie in time", true },
+	[ROGUE_NO_COOKIE] = { "no iperf3 cookie", false },
+	[ROGUE_LEAVES_AT_ONCE] = { "closed before it sent a cookie", false },
+	[ROGUE_SILENT_PARAMS] = { "is silent", true },
+	[ROGUE_HUGE_PARAMS] = { "at most 8192 allowed", false },
+	[ROGUE_BAD_PARAMS] = { "\"parallel\" is not a number", false },
+	[ROGUE_BAD_CONGESTION] = { "\"nosuch\"", false },
+	[ROGUE_NO_STREAMS] = { "opened 0 of 1 streams", true },
+	[ROGUE_RUBBISH_FOR_STREAMS] = { "rubbish instead of streams", false },
+	[ROGUE_LEAVES_DURING_TEST] = { "closed the connection", false },
+	[ROGUE_RUBBISH_DURING_TEST] = { "sent 99", false },
+	[ROGUE_TERMINATES] = { "ended the test early", false },
+	[ROGUE_NO_RESULTS] = { "is silent", true },
+	[ROGUE_HUGE_RESULTS] = { "at most 1048576 allowed", false },
+	[ROGUE_BAD_RESULTS] = { "\"id\" is not a number", false },
+	[ROGUE_NO_FAREWELL] = { "is silent", true },
+};
 
 static void whatever_a_client_does_the_next_one_is_served(void **state)
 {
-	static const char *const why[ROGUE_NR] = {
-		[ROGUE_SILENT] = "sent no cookie in time",
-		[ROGUE_NO_COOKIE] = "no iperf3 cookie",
-		[ROGUE_LEAVES_AT_ONCE] = "closed before it sent a cookie",
-		[ROGUE_SILENT_PARAMS] = "is silent",
-		[ROGUE_HUGE_PARAMS] = "at most 8192 allowed",
-		[ROGUE_BAD_PARAMS] = "\"parallel\" is not a number",
-		[ROGUE_BAD_CONGESTION] = "\"nosuch\"",
-		[ROGUE_NO_STREAMS] = "opened 0 of 1 streams",
-		[ROGUE_RUBBISH_FOR_STREAMS] = "rubbish instead of streams",
-		[ROGUE_LEAVES_DURING_TEST] = "closed the connection",
-		[ROGUE_RUBBISH_DURING_TEST] = "sent 99",
-		[ROGUE_TERMINATES] = "ended the test early",
-		[ROGUE_NO_RESULTS] = "is silent",
-		[ROGUE_HUGE_RESULTS] = "at most 1048576 allowed",
-		[ROGUE_BAD_RESULTS] = "\"id\" is not a number",
-		[ROGUE_NO_FAREWELL] = "is silent",
-	};
-
 	for (enum rogue r = 0; r < ROGUE_NR; r++) {
-		struct server *s = new_server(300 * NS_PER_MS);
-		struct client_cfg cfg = client_of(s);
+		struct server *s;
+		struct client_cfg cfg;
+		struct connections c;
 
-		be_rogue(s, r);
+		if (rogues[r].waits)
+			continue;
+		s = new_server(0);
+		cfg = client_of(s);
+		c = be_rogue(s, r);
+		end_rogue(&c, r);
 		cfg.retry_ns = PATIENCE_NS;
 		client_close(run_client(&cfg, 1));
 		server_close(s);
-		if (!strstr(notes.said, why[r]))
-			fail_msg("rogue %d: \"%s\" is not in \"%s\"", r, why[r], notes.said);
+		if (!strstr(notes.said, rogues[r].why))
+			fail_msg("rogue %d: \"%s\" is not in \"%s\"", r, rogues[r].why, notes.said);
 		assert_true(notes.has_theirs);
 	}
+}
+
+/* All of them at one server, for a step; everything else there has a step's time as well. */
+static void who_is_silent_is_dropped_after_a_bound(void **state)
+{
+	struct server *s = new_server(2 * NS_PER_S);
+	struct client_cfg cfg = client_of(s);
+	struct connections c[ROGUE_NR];
+
+	for (enum rogue r = 0; r < ROGUE_NR; r++)
+		if (rogues[r].waits)
+			c[r] = be_rogue(s, r);
+	for (enum rogue r = 0; r < ROGUE_NR; r++)
+		if (rogues[r].waits)
+			end_rogue(&c[r], r);
+	client_close(run_client(&cfg, 1));
+	server_close(s);
+	for (enum rogue r = 0; r < ROGUE_NR; r++)
+		if (rogues[r].waits)
+			assert_contains(notes.said, rogues[r].why);
+	assert_true(notes.has_theirs);
 }
 
 static void a_silent_connection_keeps_nobody_waiting(void **state)
@@ -247,7 +288,7 @@ static void a_server_without_threads_for_the_streams_says_so(void **state)
 	put(fd, COOKIE, 37);
 	assert_int_equal(take(fd), WIRE_PARAM_EXCHANGE);
 	put_json(fd, PARAMS);
-	data = join_as_rogue(s, fd);
+	data = join_as_rogue(s, fd, COOKIE);
 	assert_int_equal(take(fd), WIRE_SERVER_ERROR);
 	assert_int_equal(recv(fd, be, sizeof(be), MSG_WAITALL), sizeof(be));
 	assert_int_equal(ntohl(be[0]), WIRE_ECREATESTREAM);
@@ -275,7 +316,7 @@ static void a_stream_that_the_client_closes_early_fails_the_test(void **state)
 	put(fd, COOKIE, 37);
 	assert_int_equal(take(fd), WIRE_PARAM_EXCHANGE);
 	put_json(fd, PARAMS);
-	data = join_as_rogue(s, fd);
+	data = join_as_rogue(s, fd, COOKIE);
 	close(data);
 	assert_int_equal(take(fd), WIRE_SERVER_ERROR);
 	assert_int_equal(recv(fd, be, sizeof(be), MSG_WAITALL), sizeof(be));
@@ -370,7 +411,7 @@ static void what_the_owner_does_not_allow_is_refused(void **state)
 static unsigned int overstay(const struct server_cfg *cfg, const char *text, size_t bytes)
 {
 	struct server *s = start_server(cfg);
-	int fd = ask(s, COOKIE, text), data = join_as_rogue(s, fd);
+	int fd = ask(s, COOKIE, text), data = join_as_rogue(s, fd, COOKIE);
 	unsigned int code;
 	char block[1000] = {};
 
@@ -387,13 +428,13 @@ static unsigned int overstay(const struct server_cfg *cfg, const char *text, siz
 
 static void who_overstays_is_dropped(void **state)
 {
-	struct server_cfg idle = server_cfg_of(0), late = server_cfg_of(100 * NS_PER_MS);
+	struct server_cfg idle = server_cfg_of(0), late = server_cfg_of(NS_PER_S);
 	struct server_cfg fast = server_cfg_of(0);
 
 	idle.idle_ns = 200 * NS_PER_MS;
 	assert_int_equal(overstay(&idle, PARAMS, 0), WIRE_ENOMSG);
 	assert_contains(notes.said, "moved no byte for 0.2 s");
-	late.max_duration_ns = NS_PER_S;
+	late.max_duration_ns = 100 * NS_PER_MS;
 	assert_int_equal(overstay(&late, "{\"tcp\":true,\"time\":0}", 0), WIRE_EDURATION_EXPIRED);
 	assert_contains(notes.said, "did not end the test in time");
 	fast.max_bps = 1000000;
@@ -429,7 +470,7 @@ static void a_server_that_ends_says_so_to_all(void **state)
 static void streams_that_nobody_wants_are_refused(void **state)
 {
 	struct server *s = new_server(0);
-	int fd = ask(s, COOKIE, PARAMS), data = join_as_rogue(s, fd), more = connect_to(s);
+	int fd = ask(s, COOKIE, PARAMS), data = join_as_rogue(s, fd, COOKIE), more = connect_to(s);
 
 	put(more, COOKIE, 37);
 	assert_int_equal(take(more), WIRE_ACCESS_DENIED);
@@ -614,7 +655,7 @@ static void without_descriptors_clients_wait_and_are_served(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
 	put(fd, COOKIE, 37);
-	pause_ms(300);
+	await_count(&notes.lines, 1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
 	assert_int_equal(take(fd), WIRE_PARAM_EXCHANGE);
 	close(fd);
@@ -627,6 +668,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whatever_a_client_does_the_next_one_is_served),
+		cmocka_unit_test(who_is_silent_is_dropped_after_a_bound),
 		cmocka_unit_test(a_silent_connection_keeps_nobody_waiting),
 		cmocka_unit_test(a_server_serves_one_test_after_another),
 		cmocka_unit_test(a_second_client_is_told_that_the_server_is_busy),

@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -24,8 +25,10 @@
 
 #define PATIENCE_NS (60 * NS_PER_S) /* before a test says that something hangs */
 
-/* What the server said last; written by its thread, read after server_close(). */
+/* What the server said; written by its threads, read after server_close() but for the atomic ones.
+ */
 struct notes {
+	atomic_int lines, ends;
 	struct wire_results mine, theirs;
 	bool has_theirs;
 	int tests;
@@ -40,6 +43,7 @@ static inline void on_said(void *ctx, const char *line)
 	size_t len = strlen(notes.said);
 
 	snprintf(notes.said + len, sizeof(notes.said) - len, "%s\n", line);
+	atomic_fetch_add(&notes.lines, 1);
 }
 
 static inline void on_began(void *ctx, struct server_test *test)
@@ -54,6 +58,7 @@ static inline void on_ended(void *ctx, struct server_test *test)
 	if (test->theirs)
 		notes.theirs = *test->theirs;
 	notes.tests++;
+	atomic_fetch_add(&notes.ends, 1);
 }
 
 static inline struct server_cfg server_cfg_of(uint64_t step_ns)
@@ -103,6 +108,17 @@ static inline void pause_ms(unsigned int ms)
 	struct timespec t = clock_timespec(ms * NS_PER_MS);
 
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+/* Until @count is at least @nr. */
+static inline void await_count(const atomic_int *count, int nr)
+{
+	uint64_t until = clock_mono_ns() + PATIENCE_NS;
+
+	while (atomic_load(count) < nr) {
+		assert_true(clock_mono_ns() < until);
+		pause_ms(1);
+	}
 }
 
 /* A whole test of @ms; the client, stopped, for more questions. */
