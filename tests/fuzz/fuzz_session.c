@@ -209,10 +209,16 @@ static void *serve(void *script)
 	x->control = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
 	play(x);
 	close(x->control);
-	/* what waits in the queue is not for the next run */
+	return NULL;
+}
+
+/* What waits in the queue is not for the next run. */
+static void empty_queue(void)
+{
+	struct pollfd p = { .fd = listen_fd, .events = POLLIN };
+
 	while (poll(&p, 1, 0) == 1)
 		close(accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC));
-	return NULL;
 }
 
 static void fuzz_client(const uint8_t *data, size_t size)
@@ -247,6 +253,7 @@ static void fuzz_client(const uint8_t *data, size_t size)
 	}
 	client_close(c);
 	pthread_join(t, NULL);
+	empty_queue();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
