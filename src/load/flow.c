@@ -384,14 +384,15 @@ void flow_quiet(struct flow *f)
 {
 	int run = STREAM_RUN;
 
+	if (f->cfg.sender)
+		atomic_store(&f->phase, STREAM_QUIT);
+	else
+		atomic_compare_exchange_strong(&f->phase, &run, STREAM_DRAIN);
+	/* not before: what is sent between the two would be of no time */
 	if (f->end_ns == 0 && f->start_ns > 0)
 		f->end_ns = clock_mono_ns();
-	if (f->cfg.sender) {
-		atomic_store(&f->phase, STREAM_QUIT);
+	if (f->cfg.sender)
 		join_all(f, 0);
-	} else {
-		atomic_compare_exchange_strong(&f->phase, &run, STREAM_DRAIN);
-	}
 }
 
 void flow_finish(struct flow *f, uint64_t bound_ns)
