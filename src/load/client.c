@@ -450,8 +450,11 @@ static void judge_control(struct client *c)
 		err_sys(&c->why, "read from %s", c->peer);
 	else if (n == 0)
 		err_set(&c->why, -ECONNRESET, "%s closed the connection during the test", c->peer);
-	else
+	else if (state < 0 || state == WIRE_SERVER_TERMINATE)
 		unexpected(c, state, WIRE_EXCHANGE_RESULTS, &c->why);
+	else
+		err_set(&c->why, -EPROTO, "%s sent %d (%s) during the test", c->peer, state,
+			wire_state_name(state));
 	fail(c);
 }
 

@@ -151,6 +151,7 @@ struct fake {
 	const char *before, *after; /* control bytes before and after the stream comes */
 	size_t before_len, after_len;
 	bool has_stream;
+	const struct buf *results; /* written once the client has said what it has counted */
 	struct client_cfg cfg;
 	pthread_t thread;
 };
@@ -167,6 +168,13 @@ static void *play(void *fake)
 		put(fd, f->after, f->after_len);
 	if (f->has_stream)
 		put(data, "0123456789", 10);
+	if (f->results) {
+		skip_json(fd); /* parameters */
+		assert_int_equal(take(fd), WIRE_TEST_END);
+		put(fd, "\x0d", 1);
+		skip_json(fd);
+		put(fd, buf_str(f->results), f->results->len);
+	}
 	/* the client ends it; its own words are of no interest */
 	shutdown(fd, SHUT_WR);
 	while (take(fd) != -100)
@@ -253,46 +261,83 @@ static void a_server_that_refuses_is_quoted(void **state)
 	assert_int_equal(run_fake(&f, &e), -ECONNABORTED);
 }
 
-/* All of a test but with these results. */
-static int run_with_results(const char *json, uint32_t claimed, struct err *e)
+/* All of a test, with these results and @state after them. */
+static int run_with_results(const char *json, uint32_t claimed, int state, struct err *e)
 {
 	_cleanup_(buf_release) struct buf b = {};
-	struct fake f = { .before = "\x09\x0a", .before_len = 2, .has_stream = true };
+	struct fake f = { .before = "\x09\x0a",
+			  .before_len = 2,
+			  .has_stream = true,
+			  .after = "\x01\x02",
+			  .after_len = 2,
+			  .results = &b };
 	uint32_t be = htonl(claimed);
 
-	buf_add(&b, "\x01\x02\x0d", 3);
 	buf_add(&b, &be, sizeof(be));
 	buf_puts(&b, json);
-	buf_putc(&b, '\x0e');
-	f.after = buf_str(&b);
-	f.after_len = b.len;
+	buf_putc(&b, (char)state);
 	open_fake(&f);
 	return run_fake(&f, e);
 }
 
-/* EXCHANGE_RESULTS that comes before TEST_END may be seen by the watching thread as well. */
 static void servers_that_lie_are_found_out(void **state)
 {
+	static const char good[] = "{\"streams\":[{\"id\":1,\"bytes\":10}]}";
 	static const struct {
 		const char *json, *why;
+		int result;
 	} cases[] = {
-		{ "{\"streams\":[{\"id\":3,\"bytes\":10}]}", "does not report stream 1" },
-		{ "{\"streams\":[]}", "reports 0 streams instead of 1" },
-		{ "{\"streams\":[{\"id\":1,\"bytes\":1},{\"id\":1,\"bytes\":1}]}", "reports 2" },
-		{ "{\"streams\":[{\"id\":1,\"bytes\":-1}]}", "\"bytes\" is not a count" },
-		{ "{\"streams\":1}", "\"streams\" is not a list" },
-		{ "not JSON at all", "not JSON" },
+		{ "{\"streams\":[{\"id\":3,\"bytes\":10}]}", "does not report stream 1", -EPROTO },
+		{ "{\"streams\":[]}", "reports 0 streams instead of 1", -EPROTO },
+		{ "{\"streams\":[{\"id\":1,\"bytes\":1},{\"id\":1,\"bytes\":1}]}",
+		  "reports 2 streams instead of 1", -EPROTO },
+		{ "{\"streams\":[{\"id\":1,\"bytes\":-1}]}", "\"bytes\" is not a count", -EBADMSG },
+		{ "{\"streams\":1}", "\"streams\" is not a list", -EBADMSG },
+		{ "{}", "\"streams\" is not a list", -EBADMSG },
+		{ "not JSON at all", "not JSON", -EBADMSG },
 	};
 	struct err e = {};
 
+	assert_int_equal(run_with_results(good, sizeof(good) - 1, WIRE_DISPLAY_RESULTS, &e), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_true(run_with_results(cases[i].json, (uint32_t)strlen(cases[i].json), &e) <
-			    0);
-		if (!strstr(e.msg, "instead of 13") && !strstr(e.msg, cases[i].why) &&
-		    !strstr(e.msg, "EXCHANGE_RESULTS"))
-			fail_msg("\"%s\" is not in \"%s\"", cases[i].why, e.msg);
+		const uint32_t len = (uint32_t)strlen(cases[i].json);
+
+		assert_int_equal(run_with_results(cases[i].json, len, WIRE_DISPLAY_RESULTS, &e),
+				 cases[i].result);
+		assert_contains(e.msg, cases[i].why);
+		assert_contains(e.msg, "end of the test");
 	}
-	assert_true(run_with_results("{", 0x7fffffff, &e) < 0);
+	assert_int_equal(run_with_results("{", 0x7fffffff, WIRE_DISPLAY_RESULTS, &e), -EBADMSG);
+	assert_contains(e.msg, "announces a message of 2147483647 bytes, at most 1048576");
+	assert_int_equal(run_with_results("{", 100, WIRE_DISPLAY_RESULTS, &e), -ECONNRESET);
+	assert_contains(e.msg, "closed the connection");
+	assert_int_equal(run_with_results(good, sizeof(good) - 1, WIRE_TEST_START, &e), -EPROTO);
+	assert_contains(e.msg, "sent 1 (TEST_START) instead of 14 (DISPLAY_RESULTS)");
+}
+
+static void a_server_that_does_not_wait_for_the_end_is_found_out(void **state)
+{
+	struct fake f = { .before = "\x09\x0a",
+			  .before_len = 2,
+			  .has_stream = true,
+			  .after = "\x01\x02\x0d",
+			  .after_len = 3 };
+	uint64_t until = clock_mono_ns() + PATIENCE_NS;
+	struct client *c = NULL;
+	struct err e = {};
+
+	open_fake(&f);
+	assert_int_equal(pthread_create(&f.thread, NULL, play, &f), 0);
+	assert_int_equal(client_open(&c, &f.cfg, &e), 0);
+	assert_int_equal(client_start(c, &e), 0);
+	while (client_check(c, &e) == 0) {
+		assert_true(clock_mono_ns() < until);
+		pause_ms(1);
+	}
+	assert_contains(e.msg, "sent 13 (EXCHANGE_RESULTS) during the test");
+	client_close(c);
+	pthread_join(f.thread, NULL);
+	close(f.listen_fd);
 }
 
 /* Agrees to a test and then holds its tongue until the client leaves. */
@@ -445,6 +490,7 @@ int main(void)
 		cmocka_unit_test(a_stock_server_is_named_where_ours_is_needed),
 		cmocka_unit_test(a_server_that_refuses_is_quoted),
 		cmocka_unit_test(servers_that_lie_are_found_out),
+		cmocka_unit_test(a_server_that_does_not_wait_for_the_end_is_found_out),
 		cmocka_unit_test(a_server_that_sends_nothing_is_given_up),
 		cmocka_unit_test(a_lost_hello_is_sent_again),
 		cmocka_unit_test(what_cannot_be_asked_for_is_refused_before_a_connection),
