@@ -9,18 +9,29 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "cmd.h"
 #include "traffic/args.h"
 #include "traffic/run.h"
 
+/* timeout(1) sends its signal twice at once; who sends another one later has lost patience. */
+#define INSIST_NS NS_PER_S
+
 static atomic_bool interrupted;
+static _Atomic uint64_t interrupted_ns; /* 0: not yet */
 
 static void on_signal(int signo)
 {
+	uint64_t now = clock_mono_ns(), first = atomic_load(&interrupted_ns);
 	int saved = errno;
 
-	(void)signo;
+	if (first && now - first >= INSIST_NS) {
+		signal(signo, SIG_DFL);
+		raise(signo);
+	}
+	if (first == 0)
+		atomic_store(&interrupted_ns, now);
 	atomic_store(&interrupted, true);
 	traffic_wake();
 	errno = saved;
@@ -67,6 +78,13 @@ static int run(const struct traffic_args *a, struct err *e)
 		r = a->sweep ? traffic_sweep(&t, e) : traffic_client(&t, e);
 	if (a->pidfile)
 		unlink(a->pidfile);
+	if (log && r >= 0 && fflush(log) == EOF)
+		return err_sys(e, "write the output to %s", a->logfile);
+	if (log && r >= 0 && ferror(log))
+		return err_set(e, -EIO,
+			       "write the output to %s: some of it is missing; is there "
+			       "room?",
+			       a->logfile);
 	return r;
 }
 
@@ -89,6 +107,7 @@ static int traffic(int argc, char **argv, struct err *e)
 		return EXIT_DONE;
 	}
 	atomic_store(&interrupted, false);
+	atomic_store(&interrupted_ns, 0);
 	sigaction(SIGINT, &act, &old_int);
 	sigaction(SIGTERM, &act, &old_term);
 	sigaction(SIGHUP, &act, &old_hup);

@@ -9,6 +9,7 @@ are stock iperf3's but for the numbers.
 usage: matrix.py IRQLAB      TAP on stdout; IPERF3=program names another iperf3
 """
 
+import fcntl
 import itertools
 import json
 import os
@@ -27,6 +28,7 @@ from concurrent.futures import ThreadPoolExecutor
 OURS = [sys.argv[1], "traffic"]
 STOCK = [os.environ.get("IPERF3", "iperf3")]
 PROGRAMS = {"ours": OURS, "stock": STOCK}
+F_SETPIPE_SZ = 1031  # of Linux; fcntl knows it from Python 3.10 on
 AT_ONCE = 6  # tests at a time: most of them are paced and wait
 
 
@@ -527,6 +529,33 @@ def test_interrupted():
     assert re.search(r" receiver$", text_of(log), re.M), text_of(log)
 
 
+def test_insisting():
+    """Whoever does not read what a client prints can still end it: by a second signal, some time after the first."""
+    p, port, log = serve("ours")
+    c = subprocess.Popen(OURS + ["-c", "127.0.0.1", "-p", str(port), "-t", "100", "-b", "1M", "-i", "0.1", "-P", "20"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        fcntl.fcntl(c.stdout, F_SETPIPE_SZ, 4096)
+        seen = b""
+        while b" connected to " not in seen:
+            seen += os.read(c.stdout.fileno(), 100)
+        for _ in range(30):
+            c.send_signal(signal.SIGINT)
+            try:
+                c.wait(1.5)
+                break
+            except subprocess.TimeoutExpired:
+                pass
+        assert c.returncode == -signal.SIGINT, c.returncode
+        p.send_signal(signal.SIGTERM)
+        p.wait()
+    finally:
+        for x in c, p:
+            if x.poll() is None:
+                x.kill()
+                x.wait()
+
+
 def plan():
     tests = []
 
@@ -569,6 +598,7 @@ def plan():
         add("round trips beside " + kind, False, test_beside, kind, options)
     add("the throughput/latency curve", False, test_sweep)
     add("an interrupted test has its totals", False, test_interrupted)
+    add("who is not heard is ended by a second signal", False, test_insisting)
     return tests
 
 

@@ -33,7 +33,7 @@ serve() {
 }
 
 program=$*
-plan 42
+plan 43
 # usage WORDS ARGUMENT...: exit code 2, one line with WORDS that ends in where to look
 usage() {
 	words=$1
@@ -178,6 +178,13 @@ rc=$?
 result "the output goes to a log with times, and the pid file is gone after" $?
 wait "$server"
 server=
+
+# all of it was written, or not
+serve ours $program
+exits 1 $program -c 127.0.0.1 -p "$port" -t 1 -b 8M --logfile /dev/full >"$dir/text" 2>&1 &&
+	grep -q 'write the output to /dev/full' "$dir/text"
+result "a log that cannot be written is an error" $?
+wait "$server"
 
 # the table for people
 serve ours $program
