@@ -402,8 +402,16 @@ static void put_text_inside(const struct side *s, size_t i, struct buf *out)
 			s->letter, run->text_row_line, run->text_line);
 }
 
+/* iperf2 --bounceback: its rate is that of the questions, not of the path. */
+static bool bounces(const struct import_run *run)
+{
+	return import_iperf3(run) && import_figure_find(run, "rtt.avg", "");
+}
+
 static const char *title(const struct import_run *run)
 {
+	if (bounces(run))
+		return "round trips (iperf2)";
 	if (import_iperf3(run) && strcmp(run->tool, "iperf2") == 0)
 		return import_iperf3(run)->udp ? "UDP throughput (iperf2)"
 					       : "TCP throughput (iperf2)";
@@ -426,6 +434,10 @@ static int put_answer(const struct compare_pair *p, const struct compare_opts *o
 		return compare_figures(p, opts, out, e);
 	if (a->udp != b->udp)
 		return err_set(e, -EINVAL, "one is of TCP, the other of UDP");
+	if (bounces(p->a) != bounces(p->b))
+		return err_set(e, -EINVAL, "one is of round trips, the other of throughput");
+	if (bounces(p->a))
+		return compare_figures(p, opts, out, e);
 	r = compare_iperf3(p, opts, out, e);
 	if (r < 0 || !a->udp)
 		return r;
@@ -445,7 +457,7 @@ static int put_pair(const struct side *a, const struct side *b, size_t i,
 		    const struct compare_opts *opts, struct buf *out, struct err *e)
 {
 	struct compare_pair p = { &a->doc->runs[run_of(a, i)], &b->doc->runs[run_of(b, i)] };
-	bool figures = !import_iperf3(p.a) && !import_cyclictest(p.a);
+	bool figures = bounces(p.a) || (!import_iperf3(p.a) && !import_cyclictest(p.a));
 	int r;
 
 	if (opts->json) {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -14,6 +15,7 @@
 /* What one side's rows say. NAN: cannot be said. */
 struct part {
 	struct iperf3_series s;
+	const char *direction; /* of its rows: "sent", "received", "" */
 	double mean, sd;
 	double lag, n_eff;
 	int64_t retr;
@@ -368,6 +370,9 @@ static void note_all(const struct result *r, struct buf *out,
 
 	note_part(&r->a, "A", out, say);
 	note_part(&r->b, "B", out, say);
+	if (*r->a.direction && *r->b.direction && strcmp(r->a.direction, r->b.direction) != 0)
+		say(out, "A's rows count what was %s, B's what was %s.", r->a.direction,
+		    r->b.direction);
 	if (a->streams != b->streams)
 		say(out, "A has %zu stream(s), B %zu: the loads differ.", a->streams, b->streams);
 	if (a->nr && b->nr) {
@@ -457,7 +462,10 @@ static void put_json(const struct result *r, enum iperf3_role role, double rate,
 static int compare_role(const struct compare_pair *p, enum iperf3_role role,
 			const struct compare_opts *opts, struct buf *out, struct err *e)
 {
-	_cleanup_(result_release) struct result r = {};
+	_cleanup_(result_release) struct result r = {
+		.a.direction = iperf3_direction(import_iperf3(p->a), role),
+		.b.direction = iperf3_direction(import_iperf3(p->b), role),
+	};
 	int failed = iperf3_series(import_iperf3(p->a), role, &r.a.s);
 
 	if (failed == 0)

@@ -356,6 +356,27 @@ static void what_cannot_be_paired_is_refused_with_the_runs(void **state)
 	}
 }
 
+static void ends_and_kinds_of_a_test_are_not_mixed(void **state)
+{
+	const struct compare_opts opts = {};
+	_cleanup_(buf_release) struct buf out = {}, flat = {};
+	struct err e = {};
+
+	assert_int_equal(compare(CAPTURE "iperf3-plain-client.txt", CAPTURE "iperf3-udp-client.txt",
+				 &opts, &out, &e),
+			 1);
+	assert_contains(e.msg, "one is of TCP, the other of UDP");
+	assert_int_equal(compare(CAPTURE "iperf2-bounceback-client.txt",
+				 CAPTURE "iperf2-plain-client.txt", &opts, &out, &e),
+			 1);
+	assert_contains(e.msg, "one is of round trips");
+	assert_int_equal(compare(CAPTURE "iperf3-plain-client.txt",
+				 CAPTURE "iperf3-plain-server.txt", &opts, &out, &e),
+			 4);
+	unwrap(&out, &flat);
+	assert_contains(buf_str(&flat), "A's rows count what was sent, B's what was received.");
+}
+
 static void headings_tell_the_pairs(void **state)
 {
 	_cleanup_(free_json) struct json_object *o =
@@ -612,6 +633,7 @@ int main(void)
 		cmocka_unit_test(threads_are_paired_by_number),
 		cmocka_unit_test(runs_are_paired_by_order_when_the_numbers_match),
 		cmocka_unit_test(what_cannot_be_paired_is_refused_with_the_runs),
+		cmocka_unit_test(ends_and_kinds_of_a_test_are_not_mixed),
 		cmocka_unit_test(headings_tell_the_pairs),
 		cmocka_unit_test(opposite_words_are_needed_for_a_pair),
 		cmocka_unit_test(the_oddities_of_rows_are_named),
