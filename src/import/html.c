@@ -74,6 +74,19 @@ static const struct {
 	{ "thinsp", 0x2009 }, { "times", 0xd7 },    { "zwnj", 0x200c },
 };
 
+/* The value of digit @c, or -1. */
+static int digit(char c, bool hex)
+{
+	if (isdigit((unsigned char)c))
+		return c - '0';
+	return hex && isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
+}
+
+static bool is_character(unsigned int c)
+{
+	return c < 0xd800 || (c >= 0xe000 && c < 0x110000);
+}
+
 /* "#160;" or "#xa0;" at @s: its bytes, or 0. */
 static size_t numbered(const char *s, const char *end, unsigned int *ret)
 {
@@ -82,15 +95,9 @@ static size_t numbered(const char *s, const char *end, unsigned int *ret)
 	unsigned int c = 0;
 	size_t n = 0;
 
-	for (p += hex; p < end && n < 8; p++, n++) {
-		if (hex ? !isxdigit((unsigned char)*p) : !isdigit((unsigned char)*p))
-			break;
-		c = c * (hex ? 16 : 10);
-		c += isdigit((unsigned char)*p)
-			     ? (unsigned int)(*p - '0')
-			     : (unsigned int)(tolower((unsigned char)*p) - 'a' + 10);
-	}
-	if (!n || p >= end || *p != ';' || c >= 0x110000 || (c >= 0xd800 && c < 0xe000))
+	for (p += hex; p < end && n < 7 && digit(*p, hex) >= 0; p++, n++)
+		c = c * (hex ? 16 : 10) + (unsigned int)digit(*p, hex);
+	if (!n || p >= end || *p != ';' || !is_character(c))
 		return 0;
 	*ret = c;
 	return (size_t)(p + 1 - s);

@@ -235,8 +235,8 @@ static bool scan_bounce(const char *s, struct rest *rest)
 /* "0.004 ms 0/ 893 (0%)". NULL or why it cannot be; @s may hold something else. */
 static const char *scan_loss(const char *s, struct iperf3_row *row)
 {
-	struct scan_number jitter;
-	int64_t lost, packets;
+	struct scan_number jitter = {};
+	int64_t lost = 0, packets = 0;
 
 	if (!scan_number(&s, &jitter) || !scan_text(&s, " ms"))
 		return NULL;
@@ -259,7 +259,7 @@ static const char *scan_loss(const char *s, struct iperf3_row *row)
 
 static const char *scan_rest(const char *s, struct iperf3_row *row, struct rest *rest)
 {
-	int64_t a, b, retr;
+	int64_t a = 0, b = 0, retr = 0;
 	const char *p = s;
 
 	*rest = (struct rest){ .rtt_ns = -1, .bb_nr = -1, .rps = -1 };
@@ -281,7 +281,7 @@ static const char *scan_rest(const char *s, struct iperf3_row *row, struct rest 
 /* NULL or why the text behind the head is no row. */
 static const char *scan_row(const char **p, struct iperf3_row *row, struct rest *rest)
 {
-	struct scan_number bytes, rate;
+	struct scan_number bytes = {}, rate = {};
 	const char *why;
 
 	if (!iperf3_scan_bytes(p, &bytes))
@@ -313,14 +313,16 @@ static const char *take_head(const struct head *h, struct iperf3_row *row)
 /* The same counts in CSV. NULL or why not. */
 static const char *scan_csv(const char *s, struct iperf3_row *row)
 {
-	const char *field[24];
-	struct head h = { .star = false };
-	struct scan_number n;
+	const char *field[24] = {};
+	struct head h = {};
+	struct scan_number n = {};
 	size_t nr = 0;
-	int64_t lost, packets;
+	int64_t lost = 0, packets = 0;
 
 	for (field[nr++] = s; (s = strchr(s, ',')) && nr < ARRAY_SIZE(field);)
 		field[nr++] = ++s;
+	if (nr < 9)
+		return "less than nine columns";
 	s = field[5];
 	if (!scan_int(&s, 6, &h.stream))
 		return "no stream in the sixth column";
@@ -420,18 +422,6 @@ static int place(struct import_feed *f, struct iperf3_row *row)
 	return iperf3_add_row(f->run, row);
 }
 
-static int add(struct import_run *run, const char *metric, const char *unit, double value,
-	       double half, int64_t n, bool key)
-{
-	return import_figure_add(run, &(struct import_figure){ .metric = metric,
-							       .unit = unit,
-							       .labels = "",
-							       .value = value,
-							       .half = half,
-							       .n = n,
-							       .key = key });
-}
-
 /* Round trips of --bounceback; a later row replaces the one before, the last is the summary. */
 static int take_bounces(struct import_run *run, const struct iperf3_row *row,
 			const struct rest *rest)
@@ -442,13 +432,23 @@ static int take_bounces(struct import_run *run, const struct iperf3_row *row,
 				  .v = rest->bb[0] * 1e6,
 				  .half = rest->bb_half * 1e6,
 				  .line = row->line };
+	struct import_figure f = { .unit = "ns", .labels = "", .half = p.half, .n = rest->bb_nr };
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0 && rest->bb_nr > 0; i++)
-		r = add(run, names[i], "ns", rest->bb[i] * 1e6, rest->bb_half * 1e6, rest->bb_nr,
-			i != 3);
+	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0 && rest->bb_nr > 0; i++) {
+		f.metric = names[i];
+		f.value = rest->bb[i] * 1e6;
+		f.key = i != 3;
+		r = import_figure_add(run, &f);
+	}
 	if (r == 0 && rest->rps >= 0)
-		r = add(run, "transactions", "1/s", rest->rps, 0.5, rest->bb_nr, true);
+		r = import_figure_add(run, &(struct import_figure){ .metric = "transactions",
+								    .unit = "1/s",
+								    .labels = "",
+								    .value = rest->rps,
+								    .half = 0.5,
+								    .n = rest->bb_nr,
+								    .key = true });
 	if (r == 0 && row->kind == IPERF3_INTERVAL && rest->bb_nr > 0)
 		r = import_point_add(run, "rtt", "ns", "", &p);
 	return r;
@@ -507,7 +507,7 @@ static int text_row(struct import_feed *f, const char *line, const char *next,
 {
 	_cleanup_(buf_release) struct buf joined = {};
 	struct iperf3_row empty = *row;
-	struct head h, other;
+	struct head h = {}, other;
 	const char *s = find_head(line, &h), *p = s, *why;
 
 	why = take_head(&h, row);
