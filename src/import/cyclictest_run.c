@@ -61,7 +61,7 @@ static int threads_of_columns(struct cyclictest_run *run)
 {
 	size_t nr = thread_columns(run);
 
-	for (size_t i = 0; i < nr && run->nr < nr; i++) {
+	for (size_t i = 0; i < nr; i++) {
 		const struct cyclictest_column *c = &run->columns[i];
 		struct cyclictest_thread t = { .line = run->hist_line,
 					       .t = (int64_t)i,
@@ -74,8 +74,6 @@ static int threads_of_columns(struct cyclictest_run *run)
 					       .avg = c->avg,
 					       .max = c->max };
 
-		if (run->nr > i)
-			continue;
 		if (c->overflow > 0)
 			t.cycles += c->overflow;
 		if (cyclictest_add_thread(run, &t) < 0)
@@ -273,7 +271,7 @@ static int whole_figures(struct import_run *run)
 int cyclictest_finish(struct import_run *run)
 {
 	struct cyclictest_run *data = run->data;
-	int r = data->nr_columns ? threads_of_columns(data) : 0;
+	int r = data->nr_columns && !data->nr ? threads_of_columns(data) : 0;
 
 	if (r == 0 && data->verbose_rows && !data->nr)
 		r = threads_of_samples(run);
