@@ -7,7 +7,8 @@
 
 #include "base/clock.h"
 
-/* What a paced sender is late by at most, to be woken less often; evenly paced only. */
+/* What a paced sender is late by at most, to be woken less often; evenly paced and no burst asked
+ * for: a burst of 1 is one block at a time. */
 #define GRAIN_NS (500 * NS_PER_US)
 /* A receiver is woken for what comes in so long, */
 #define WAKE_NS NS_PER_MS
@@ -54,7 +55,7 @@ static void send_paced(struct stream *s)
 	struct pacer p;
 
 	stream_pace_bytes(s, &p, unit);
-	late = pacer_late(&p, GRAIN_NS);
+	late = s->cfg->burst ? 0 : pacer_late(&p, GRAIN_NS);
 	while (stream_runs(s)) {
 		uint64_t now = clock_mono_ns(), due = pacer_due(&p);
 

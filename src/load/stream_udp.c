@@ -249,7 +249,7 @@ static void send_paced(struct stream *s, struct tx *tx)
 	uint64_t late;
 
 	stream_pace_bytes(s, &p, length_of(s->cfg));
-	late = pacer_late(&p, GRAIN_NS);
+	late = s->cfg->burst ? 0 : pacer_late(&p, GRAIN_NS);
 	while (stream_runs(s)) {
 		uint64_t now = clock_mono_ns();
 		unsigned int most = tx->batch * tx->train, nr;

@@ -106,7 +106,8 @@ static struct wire_params params_of(const struct load *l, const struct load_env 
 		.streams = (unsigned int)c->streams,
 		.time_s = time_s < WIRE_TIME_MAX_S ? (unsigned int)time_s : WIRE_TIME_MAX_S,
 		.rate_bps = c->rate_bps / c->streams,
-		.burst = (unsigned int)c->burst,
+		/* flood has no such option, and a load never comes in bursts unasked */
+		.burst = c->burst ? (unsigned int)c->burst : 1,
 		.length_bytes = c->length_bytes,
 		.window_bytes = (unsigned int)c->window_bytes,
 		.server_cpu = -1,

@@ -104,8 +104,9 @@ struct wire_params {
 	unsigned int omit_s;
 	uint64_t bytes, blocks; /* other ways to end: of each direction */
 	uint64_t rate_bps;	/* of each stream; 0: flat out */
-	unsigned int burst;	/* blocks sent at once when paced; 0: one */
-	size_t length_bytes;	/* of a block; 0: the default of the protocol */
+	/* blocks sent at once when paced; 0: one, or what is due in half a millisecond */
+	unsigned int burst;
+	size_t length_bytes; /* of a block; 0: the default of the protocol */
 	unsigned int window_bytes;
 	unsigned int mss_bytes;
 	unsigned int tos;

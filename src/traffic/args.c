@@ -434,7 +434,7 @@ static const struct row rows[] = {
 	{ "bidir", 0, CLIENT, NULL, set_flag, PARAM(bidir),
 	  .help = "both send at once (iperf2's -d)" },
 	{ "bitrate", 'b', CLIENT, "RATE[/N]", set_rate,
-	  .help = "of each stream, such as 950M; in bursts of N blocks (UDP: 1M; 0: flat out)" },
+	  .help = "of each stream, such as 950M, N blocks at a time (UDP: 1M; 0: flat out)" },
 	{ "bandwidth", 0, CLIENT, "RATE[/N]", set_rate },
 	{ "length", 'l', CLIENT, "SIZE", set_size, PARAM(length_bytes), 1, WIRE_LENGTH_MAX,
 	  "bytes of a block (TCP: 128K; UDP: what the path carries whole)" },
