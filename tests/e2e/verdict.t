@@ -13,7 +13,11 @@ ok "20 resampled verdicts were made for each metric" sh -c "test \$(grep -c 'of 
 ok "no more of them are better or worse than the level allows" sh -c "
 	cat '$work/resample'; awk '/of 20/ && \$2 > 4 { bad = 1 } END { exit bad || NR < 2 }' '$work/resample'"
 
-"$IRQLAB" run "$src/tests/plans/paced.yaml" --json -o "$work/p.html" >"$work/p.json" 2>"$work/err"
+# A machine that stops a sender for longer than it may make up for measures its own load: once more.
+for _ in 1 2 3; do
+	"$IRQLAB" run "$src/tests/plans/paced.yaml" --json -o "$work/p.html" >"$work/p.json" 2>"$work/err"
+	grep -q 'sent less than asked' "$work/p.json" || break
+done
 ok "95 % of the rate is worse" python3 -c "
 import json
 v = json.load(open('$work/p.json'))['verdicts'][0]
