@@ -119,6 +119,26 @@ static struct dial dial_of(struct client *c, bool data)
 			      .params = data ? &c->cfg.params : NULL };
 }
 
+/* fe80::1 is on every link: without a netdev the kernel says no more than "invalid argument". */
+static bool lacks_scope(const struct addrinfo *a)
+{
+	struct sockaddr_in6 at;
+
+	if (a->ai_family != AF_INET6)
+		return false;
+	memcpy(&at, a->ai_addr, sizeof(at));
+	return IN6_IS_ADDR_LINKLOCAL(&at.sin6_addr) && at.sin6_scope_id == 0;
+}
+
+static bool all_lack_scope(const struct client *c)
+{
+	const struct addrinfo *a = c->addrs;
+
+	while (a && lacks_scope(a))
+		a = a->ai_next;
+	return !a && !(c->cfg.bind && strchr(c->cfg.bind, '%'));
+}
+
 static int resolve(struct client *c, struct err *e)
 {
 	struct addrinfo hints = { .ai_family = c->cfg.family, .ai_socktype = SOCK_STREAM };
@@ -131,7 +151,12 @@ static int resolve(struct client *c, struct err *e)
 	if (r == EAI_SYSTEM)
 		return err_sys(e, "host name %s", c->cfg.host);
 	if (r != 0)
-		return err_set(e, -EHOSTUNREACH, "host name %s: %s", c->cfg.host, gai_strerror(r));
+		return err_set(e, -EHOSTUNREACH, "host name %s: %s%s", c->cfg.host, gai_strerror(r),
+			       strchr(c->cfg.host, '%') ? "; is there such a netdev?" : "");
+	if (all_lack_scope(c))
+		return err_set(e, -EINVAL,
+			       "host %s: a link-local address needs its netdev, such as %s%%eth0",
+			       c->cfg.host, c->cfg.host);
 	return 0;
 }
 

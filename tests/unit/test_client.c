@@ -479,6 +479,33 @@ static void what_cannot_be_asked_for_is_refused_before_a_connection(void **state
 	}
 }
 
+static void a_host_that_cannot_be_found_is_named(void **state)
+{
+	static const struct {
+		const char *host, *why;
+		int result;
+	} cases[] = {
+		{ "fe80::1", "a link-local address needs its netdev, such as fe80::1%eth0",
+		  -EINVAL },
+		{ "fe80::1%nosuchdev", "host name fe80::1%nosuchdev: ", -EHOSTUNREACH },
+		{ "192.0.2.1.2.3.", "host name 192.0.2.1.2.3.: ", -EHOSTUNREACH },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct client_cfg cfg = {
+			.host = cases[i].host,
+			.port = 1,
+			.params = { .streams = 1, .time_s = 1, .length_bytes = 1000 },
+		};
+		struct client *c = NULL;
+		struct err e = {};
+
+		assert_int_equal(client_open(&c, &cfg, &e), cases[i].result);
+		assert_contains(e.msg, cases[i].why);
+		assert_null(c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -492,6 +519,7 @@ int main(void)
 		cmocka_unit_test(servers_that_lie_are_found_out),
 		cmocka_unit_test(a_server_that_does_not_wait_for_the_end_is_found_out),
 		cmocka_unit_test(a_server_that_sends_nothing_is_given_up),
+		cmocka_unit_test(a_host_that_cannot_be_found_is_named),
 		cmocka_unit_test(a_lost_hello_is_sent_again),
 		cmocka_unit_test(what_cannot_be_asked_for_is_refused_before_a_connection),
 	};
