@@ -245,7 +245,7 @@ int traffic_server(const struct traffic_run *run, struct err *e)
 	 * Sessions allocate little and seldom, each in a thread of its own: with an arena for each
 	 * of them, what hundreds of clients needed once would stay for ever.
 	 */
-	mallopt(M_ARENA_MAX, 2);
+	mallopt(M_ARENA_MAX, 2); /* no thread is there yet: NOLINT(concurrency-mt-unsafe) */
 	cfg.listen_fd = activated_fd(e);
 	if (cfg.listen_fd < -1)
 		return cfg.listen_fd;

@@ -423,6 +423,9 @@ def test_tables(options):
     # with one interval stock clients print the header too late, when they know more than its rows say
     options = ["-t", "1", "-i", "0.5", *options]
     stock, stock_served = run("stock", "stock", options)
+    # a stock client whose timers are late gives the first row that counts the last omitted one's time, and no length
+    while re.search(r" ([0-9.]+)-\1 +sec", stock):
+        stock, stock_served = run("stock", "stock", options)
     mine, mine_served = run("ours", "ours", options)
     assert shape(mine, "client") == shape(stock, "client"), (mine, stock)
     a, b = shape(mine_served, "server"), shape(stock_served, "server")
