@@ -18,16 +18,23 @@ static const struct opt options[] = {
 };
 
 static const struct metric_desc metrics[] = {
-	{ "p50", "ns", BETTER_LOWER, "median from when a connection was due to its response" },
-	{ "p99", "ns", BETTER_LOWER, "exceeded by 1 % of them" },
-	{ "p999", "ns", BETTER_LOWER, "exceeded by 0.1 % of them" },
+	{ "p50", "ns", BETTER_LOWER, "median from when a connection was due to its response",
+	  .kind = METRIC_QUANTILE, .q = 0.5, .samples = "n" },
+	{ "p99", "ns", BETTER_LOWER, "exceeded by 1 % of them", .kind = METRIC_QUANTILE, .q = 0.99,
+	  .samples = "n" },
+	{ "p999", "ns", BETTER_LOWER, "exceeded by 0.1 % of them", .kind = METRIC_QUANTILE,
+	  .q = 0.999, .samples = "n" },
 	{ "avg", "ns", BETTER_LOWER, "mean" },
-	{ "max", "ns", BETTER_LOWER, "longest; grows with n" },
+	{ "max", "ns", BETTER_LOWER, "longest; grows with n", .kind = METRIC_MAXIMUM,
+	  .samples = "n" },
+	{ "above", "ratio", BETTER_LOWER, "share of the connections later than the metric's limit",
+	  .kind = METRIC_RATE, .samples = "n", .hist = "latency" },
 	{ "min", "ns", BETTER_NONE, "shortest" },
-	{ "n", "count", BETTER_NONE, "connections measured" },
+	{ "n", "count", BETTER_NONE, "connections measured", .kind = METRIC_RATE },
 	{ "rate", "1/s", BETTER_HIGHER, "connections a second" },
-	{ "lost", "count", BETTER_LOWER, "connections without a response" },
-	{ "loss", "ratio", BETTER_LOWER, "connections without a response, of all" },
+	{ "lost", "count", BETTER_LOWER, "connections without a response", .kind = METRIC_RATE },
+	{ "loss", "ratio", BETTER_LOWER, "connections without a response, of all",
+	  .kind = METRIC_RATE },
 	{},
 };
 

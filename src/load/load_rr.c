@@ -24,16 +24,23 @@ static const struct opt options[] = {
 };
 
 static const struct metric_desc metrics[] = {
-	{ "p50", "ns", BETTER_LOWER, "median of the round trips, from when they were due" },
-	{ "p99", "ns", BETTER_LOWER, "exceeded by 1 % of the round trips" },
-	{ "p999", "ns", BETTER_LOWER, "exceeded by 0.1 % of the round trips" },
+	{ "p50", "ns", BETTER_LOWER, "median of the round trips, from when they were due",
+	  .kind = METRIC_QUANTILE, .q = 0.5, .samples = "n" },
+	{ "p99", "ns", BETTER_LOWER, "exceeded by 1 % of the round trips", .kind = METRIC_QUANTILE,
+	  .q = 0.99, .samples = "n" },
+	{ "p999", "ns", BETTER_LOWER, "exceeded by 0.1 % of the round trips",
+	  .kind = METRIC_QUANTILE, .q = 0.999, .samples = "n" },
 	{ "avg", "ns", BETTER_LOWER, "mean of the round trips" },
-	{ "max", "ns", BETTER_LOWER, "longest round trip; grows with n" },
+	{ "max", "ns", BETTER_LOWER, "longest round trip; grows with n", .kind = METRIC_MAXIMUM,
+	  .samples = "n" },
+	{ "above", "ratio", BETTER_LOWER, "share of the round trips later than the metric's limit",
+	  .kind = METRIC_RATE, .samples = "n", .hist = "latency" },
 	{ "min", "ns", BETTER_NONE, "shortest round trip" },
-	{ "n", "count", BETTER_NONE, "round trips measured" },
+	{ "n", "count", BETTER_NONE, "round trips measured", .kind = METRIC_RATE },
 	{ "rate", "1/s", BETTER_HIGHER, "round trips a second" },
-	{ "lost", "count", BETTER_LOWER, "requests without a response" },
-	{ "loss", "ratio", BETTER_LOWER, "requests without a response, of all" },
+	{ "lost", "count", BETTER_LOWER, "requests without a response", .kind = METRIC_RATE },
+	{ "loss", "ratio", BETTER_LOWER, "requests without a response, of all",
+	  .kind = METRIC_RATE },
 	{},
 };
 

@@ -36,10 +36,13 @@ static const struct metric_desc metrics[] = {
 	{ "throughput-to-dut", "bit/s", BETTER_HIGHER, "of a load both ways: received here" },
 	{ "throughput-from-dut", "bit/s", BETTER_HIGHER, "of a load both ways: confirmed to here" },
 	{ "retransmits", "count", BETTER_LOWER,
-	  "segments sent again: in the window when this machine sends, else in the whole test" },
+	  "segments sent again: in the window when this machine sends, else in the whole test",
+	  .kind = METRIC_RATE },
 	{ "loss-episodes", "count", BETTER_LOWER,
-	  "samples with retransmits after one without; only when this machine sends" },
-	{ "offered-share", "ratio", BETTER_NONE, "achieved of the asked rate, when one is asked" },
+	  "samples with retransmits after one without; only when this machine sends",
+	  .kind = METRIC_RATE },
+	{ "offered-share", "ratio", BETTER_NONE, "achieved of the asked rate, when one is asked",
+	  .kind = METRIC_RATE },
 	{},
 };
 

@@ -31,11 +31,13 @@ static const struct metric_desc metrics[] = {
 	{ "throughput-from-dut", "bit/s", BETTER_HIGHER, "of a load both ways: sent from here" },
 	{ "packets", "1/s", BETTER_HIGHER, "datagrams received, or sent, in the window" },
 	{ "loss", "ratio", BETTER_LOWER,
-	  "datagrams lost: in the window when this machine receives, else in the whole test" },
+	  "datagrams lost: in the window when this machine receives, else in the whole test",
+	  .kind = METRIC_RATE },
 	{ "jitter", "ns", BETTER_LOWER,
 	  "RFC 1889 jitter at the window's end, mean of the streams" },
-	{ "out-of-order", "count", BETTER_LOWER, "datagrams that came late" },
-	{ "offered-share", "ratio", BETTER_NONE, "achieved of the asked rate, when one is asked" },
+	{ "out-of-order", "count", BETTER_LOWER, "datagrams that came late", .kind = METRIC_RATE },
+	{ "offered-share", "ratio", BETTER_NONE, "achieved of the asked rate, when one is asked",
+	  .kind = METRIC_RATE },
 	{},
 };
 

@@ -53,10 +53,13 @@ enum edge { EDGE_START, EDGE_STOP };
 static const struct opt options[] = { {} };
 
 static const struct metric_desc metrics[] = {
-	{ "busy", "ratio", BETTER_NONE, "time not idle and not stolen, of all CPUs" },
-	{ "softirq", "ratio", BETTER_NONE, "time in softirqs" },
-	{ "irq", "ratio", BETTER_NONE, "time in interrupts, where the kernel accounts it" },
-	{ "steal", "ratio", BETTER_NONE, "time the hypervisor gave to others" },
+	{ "busy", "ratio", BETTER_NONE, "time not idle and not stolen, of all CPUs",
+	  .kind = METRIC_RATE },
+	{ "softirq", "ratio", BETTER_NONE, "time in softirqs", .kind = METRIC_RATE },
+	{ "irq", "ratio", BETTER_NONE, "time in interrupts, where the kernel accounts it",
+	  .kind = METRIC_RATE },
+	{ "steal", "ratio", BETTER_NONE, "time the hypervisor gave to others",
+	  .kind = METRIC_RATE },
 	{ "ctxt", "1/s", BETTER_NONE, "context switches over all CPUs" },
 	{},
 };

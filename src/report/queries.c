@@ -120,7 +120,8 @@ static int merge_hists(const struct record_list *l, const char *labels, struct h
 	for (size_t i = 0; i < l->nr; i++) {
 		const char *have = l->v[i]->labels;
 
-		if (!label_fits(labels, have, "cpu") || !label_fits(labels, have, "prio"))
+		if (!label_fits(labels, have, "cpu") || !label_fits(labels, have, "prio") ||
+		    !label_fits(labels, have, "stream"))
 			continue;
 		if (!labels_value(labels, "prio") && !label_fits(first, have, "prio"))
 			continue;

@@ -75,6 +75,60 @@ static void probes_are_complete(void **state)
 	}
 }
 
+/* "p99": 0.99, "p999-corrected": 0.999; 0: the name is none of a quantile. */
+static double quantile_of(const char *name)
+{
+	double q = 0, digit = 0.1;
+
+	if (*name != 'p' || !isdigit((unsigned char)name[1]))
+		return 0;
+	for (name++; isdigit((unsigned char)*name); name++, digit /= 10)
+		q += digit * (*name - '0');
+	return *name == '\0' || *name == '-' ? q : 0;
+}
+
+static bool has_metric(const struct plugin *p, const char *name)
+{
+	for (const struct metric_desc *m = p->metrics; m && m->name; m++)
+		if (strcmp(m->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* The wrong kind is the wrong test: shares and counts may be 0, quantiles and maxima need their N.
+ */
+static void check_kind(const struct plugin *p, const struct metric_desc *m)
+{
+	enum metric_kind kind = metric_desc_kind(m), want = METRIC_LOCATION;
+	double q = quantile_of(m->name);
+
+	if (q > 0)
+		want = METRIC_QUANTILE;
+	else if (strncmp(m->name, "max", 3) == 0)
+		want = METRIC_MAXIMUM;
+	else if (strcmp(m->unit, "ratio") == 0 || strcmp(m->unit, "count") == 0)
+		want = METRIC_RATE;
+	if (kind != want)
+		fail_msg("%s.%s is of kind %d, not %d", p->name, m->name, kind, want);
+	if (q > 0)
+		assert_near(m->q, q, 1e-9);
+	if ((q > 0 || want == METRIC_MAXIMUM) && !m->samples)
+		fail_msg("%s.%s does not say what counts its samples", p->name, m->name);
+	assert_true(!m->samples || has_metric(p, m->samples));
+	assert_true(!m->skipped || has_metric(p, m->skipped));
+}
+
+static void every_metric_has_the_kind_of_its_name(void **state)
+{
+	const struct plugin *const *lists[] = { plan_plugins.knobs, plan_plugins.loads,
+						plan_plugins.probes };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		for (const struct plugin *const *p = lists[i]; *p; p++)
+			for (const struct metric_desc *m = (*p)->metrics; m && m->name; m++)
+				check_kind(*p, m);
+}
+
 /* A global metric's name belongs to no instance: it must not be made by two plug-ins in two units.
  */
 static void global_metrics_have_one_unit(void **state)
@@ -143,6 +197,7 @@ int main(void)
 		cmocka_unit_test(knobs_are_complete),
 		cmocka_unit_test(loads_are_complete),
 		cmocka_unit_test(probes_are_complete),
+		cmocka_unit_test(every_metric_has_the_kind_of_its_name),
 		cmocka_unit_test(global_metrics_have_one_unit),
 		cmocka_unit_test(every_plugin_file_has_its_line),
 	};
