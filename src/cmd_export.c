@@ -109,6 +109,7 @@ const struct command cmd_export = {
 		"  csv              a row per trial, a column per metric of the plan\n"
 		"  csv-scalars      a row per trial and number, all that were measured\n"
 		"  csv-series       a row per trial, series and point in time\n"
+		"  csv-exploratory  a row per number that differs but is not judged\n"
 		"  junit            JUnit XML: a test per metric, undecided is skipped\n"
 		"  ktap             KTAP: a test per metric, undecided is skipped\n"
 		"  kcidb            a report as KernelCI's database takes it (schema 5.0)\n"

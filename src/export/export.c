@@ -16,6 +16,7 @@ const struct export_ops *const export_forms[] = {
 	&export_csv,
 	&export_csv_scalars,
 	&export_csv_series,
+	&export_csv_exploratory,
 	&export_junit,
 	&export_ktap,
 	&export_kcidb,

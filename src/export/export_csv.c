@@ -159,6 +159,39 @@ static int write_series(const struct export_source *src, struct buf *out, struct
 	return write_records(src, RECORD_SERIES, out, e);
 }
 
+static int write_exploratory(const struct export_source *src, struct buf *out, struct err *e)
+{
+	const struct report *rep = src->report;
+	const struct explored_list *l = &rep->explored;
+
+	buf_puts(out, "metric,labels,scenario,unit,variant,test,scale,"
+		      "baseline,value,change,low,high,p,alpha,blocks\n");
+	for (size_t i = 0; i < l->nr_results; i++) {
+		const struct verdict *v = &l->results[i].v;
+		const struct explored *x = &l->v[v->query];
+		const double numbers[] = { v->baseline, v->value, v->change, v->low,
+					   v->high,	v->p,	  v->alpha };
+
+		cell(out, true, x->metric);
+		cell(out, false, x->labels);
+		cell(out, false, model_scenario(rep, x->scenario));
+		cell(out, false, x->unit);
+		cell(out, false, model_variant(rep, v->variant));
+		cell(out, false, verdict_test(v->kind));
+		cell(out, false, verdict_scale_word(v->scale));
+		for (size_t k = 0; k < ARRAY_SIZE(numbers); k++)
+			cell_number(out, numbers[k]);
+		buf_printf(out, ",%zu\n", v->blocks);
+	}
+	return out->failed ? err_nomem(e, "CSV") : 0;
+}
+
+const struct export_ops export_csv_exploratory = {
+	.name = "csv-exploratory",
+	.help = "a row per number that differs but is not judged",
+	.write = write_exploratory,
+};
+
 const struct export_ops export_csv = {
 	.name = "csv",
 	.help = "a row per trial, a column per metric of the plan",

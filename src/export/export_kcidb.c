@@ -157,6 +157,8 @@ static struct json_object *test_misc(const struct report *rep, const struct verd
 	json_put_text(o, "settings", buf_str(&settings));
 	json_put_number(o, "baseline_median", v->baseline);
 	json_put_number(o, "variant_median", v->value);
+	json_put_text(o, "test", verdict_test(v->kind));
+	json_put_text(o, "scale", verdict_scale_word(v->scale));
 	json_put_number(o, "change", v->change);
 	json_put_number(o, "low", v->low);
 	json_put_number(o, "high", v->high);
@@ -164,6 +166,17 @@ static struct json_object *test_misc(const struct report *rep, const struct verd
 	json_put_number(o, "alpha", v->alpha);
 	json_object_object_add(o, "blocks", json_object_new_uint64(v->blocks));
 	json_object_object_add(o, "lost", json_object_new_uint64(v->lost));
+	if (v->n_baseline > 0)
+		json_put_number(o, "samples_baseline", v->n_baseline);
+	if (v->n_value > 0)
+		json_put_number(o, "samples_variant", v->n_value);
+	if (v->looks) {
+		json_object_object_add(o, "look", json_object_new_uint64(v->look));
+		json_object_object_add(o, "looks", json_object_new_uint64(v->looks));
+		json_object_object_add(o, "futile", json_object_new_boolean(v->futile));
+	}
+	if (rep->noise[v->query].run)
+		json_put_number(o, "noise_floor", rep->noise[v->query].sd);
 	return o;
 }
 

@@ -51,7 +51,7 @@ static void code(struct buf *out, const char *text)
 
 static void table_head(struct buf *out, const struct report *rep, unsigned int variant)
 {
-	buf_puts(out, "| metric (medians) | ");
+	buf_printf(out, "| metric (%s) | ", format_centre(rep, variant));
 	plain(out, model_variant(rep, 0));
 	buf_puts(out, " | ");
 	plain(out, model_variant(rep, variant));
@@ -99,6 +99,31 @@ static void scales(struct buf *out, const struct report *rep, unsigned int varia
 	}
 }
 
+/* What this bench does when nothing is changed. */
+static void noise(struct buf *out, const struct report *rep, unsigned int variant)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < rep->nr_verdicts; i++) {
+		const struct verdict *v = &rep->verdicts[i];
+		_cleanup_(buf_release) struct buf b = {};
+
+		if (v->variant == variant)
+			format_noise(&b, rep, v);
+		if (!b.len)
+			continue;
+		buf_puts(out, any ? "" : "Noise floor of this bench:\n\n");
+		any = true;
+		buf_puts(out, "- ");
+		code(out, rep->plan->metrics[v->query].text);
+		buf_puts(out, ": ");
+		plain(out, buf_str(&b));
+		buf_putc(out, '\n');
+		out->failed |= b.failed;
+	}
+	buf_puts(out, any ? "\n" : "");
+}
+
 static void tables(struct buf *out, const struct report *rep)
 {
 	for (unsigned int k = 1; k < rep->plan->nr_variants && rep->nr_verdicts; k++) {
@@ -108,6 +133,7 @@ static void tables(struct buf *out, const struct report *rep)
 				table_row(out, rep, &rep->verdicts[i]);
 		buf_putc(out, '\n');
 		scales(out, rep, k);
+		noise(out, rep, k);
 	}
 }
 

@@ -123,21 +123,6 @@ static void put_verdict(struct buf *out, const struct report *rep, const struct 
 	}
 }
 
-static const char *scale_word(enum verdict_scale s)
-{
-	switch (s) {
-	case VERDICT_SCALE_RATIO:
-		return "ratio";
-	case VERDICT_SCALE_MEDIAN:
-		return "median";
-	case VERDICT_SCALE_MEAN:
-		return "mean";
-	case VERDICT_SCALE_UNIT:
-		break;
-	}
-	return "unit";
-}
-
 /* Estimate and ends of the interval; what is not known is left out. */
 static void put_change(struct buf *out, const struct report *rep, const struct verdict *v)
 {
@@ -155,7 +140,7 @@ static void put_change(struct buf *out, const struct report *rep, const struct v
 		buf_puts(out, "irqlab_change");
 		metric_labels(out, rep, m, v->variant, &first);
 		label(out, &first, "bound", rows[i].bound);
-		label(out, &first, "scale", scale_word(v->scale));
+		label(out, &first, "scale", verdict_scale_word(v->scale));
 		value(out, v->scale == VERDICT_SCALE_UNIT ? rows[i].v * unit_of(m->unit)->factor
 							  : rows[i].v);
 	}
@@ -178,6 +163,77 @@ static void put_blocks(struct buf *out, const struct report *rep, const struct v
 	}
 }
 
+/* What the bench does when nothing is changed; nothing where no A/A run is stored. */
+static void put_noise(struct buf *out, const struct report *rep, const struct verdict *v)
+{
+	const struct plan_metric *m = &rep->plan->metrics[v->query];
+	const struct noise *n = &rep->noise[v->query];
+	bool first = true;
+
+	if (!n->run || !isfinite(n->sd))
+		return;
+	buf_puts(out, "irqlab_noise_floor");
+	metric_labels(out, rep, m, v->variant, &first);
+	label(out, &first, "scale", verdict_scale_word(n->scale));
+	value(out, n->scale == VERDICT_SCALE_UNIT ? n->sd * unit_of(m->unit)->factor : n->sd);
+}
+
+/* Without its N a maximum, or a share of 0, means nothing; 0: not known, left out. */
+static void put_samples(struct buf *out, const struct report *rep, const struct verdict *v)
+{
+	const struct {
+		const char *of;
+		double n;
+	} rows[] = { { "baseline", v->n_baseline }, { "variant", v->n_value } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		bool first = true;
+
+		if (!(rows[i].n > 0))
+			continue;
+		buf_puts(out, "irqlab_samples");
+		metric_labels(out, rep, &rep->plan->metrics[v->query], v->variant, &first);
+		label(out, &first, "of", rows[i].of);
+		value(out, rows[i].n);
+	}
+}
+
+/* Of a sequential design alone. */
+static void put_looks(struct buf *out, const struct report *rep, const struct verdict *v)
+{
+	const struct {
+		const char *is;
+		double n;
+	} rows[] = { { "at", (double)v->look },
+		     { "planned", (double)v->looks },
+		     { "futile", v->futile } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows) && v->looks; i++) {
+		bool first = true;
+
+		buf_puts(out, "irqlab_looks");
+		metric_labels(out, rep, &rep->plan->metrics[v->query], v->variant, &first);
+		label(out, &first, "state", rows[i].is);
+		value(out, rows[i].n);
+	}
+}
+
+/* A family of gauges that not every verdict has, or none. */
+static void put_family(struct buf *out, const struct report *rep, const char *name,
+		       void (*put)(struct buf *out, const struct report *rep,
+				   const struct verdict *v),
+		       const char *help)
+{
+	_cleanup_(buf_release) struct buf rows = {};
+
+	for (size_t i = 0; i < rep->nr_verdicts; i++)
+		put(&rows, rep, &rep->verdicts[i]);
+	if (rows.len)
+		head(out, name, "gauge", NULL, help);
+	buf_add(out, buf_str(&rows), rows.len);
+	out->failed |= rows.failed;
+}
+
 static void put_verdicts(struct buf *out, const struct report *rep)
 {
 	head(out, "irqlab_verdict", "stateset", NULL, "The verdict on each metric of the plan.");
@@ -190,6 +246,12 @@ static void put_verdicts(struct buf *out, const struct report *rep)
 	head(out, "irqlab_blocks", "gauge", NULL, "Blocks behind the verdict.");
 	for (size_t i = 0; i < rep->nr_verdicts; i++)
 		put_blocks(out, rep, &rep->verdicts[i]);
+	put_family(out, rep, "irqlab_samples", put_samples,
+		   "Samples behind the values, over all trials.");
+	put_family(out, rep, "irqlab_looks", put_looks,
+		   "Of a sequential design: look of the verdict, looks planned, 1 when futile.");
+	put_family(out, rep, "irqlab_noise_floor", put_noise,
+		   "Standard deviation of a pair's change when nothing is changed (A/A run).");
 }
 
 static void put_trial(struct buf *out, const struct report *rep, size_t index, size_t query,

@@ -84,27 +84,31 @@ static void grid_print(struct buf *out, const struct grid *g)
 		at = grid_row(out, g, at, total > COLUMNS);
 }
 
-/* @text in lines of COLUMNS, the further ones indented; words longer than a line stand alone. */
-static void wrap(struct buf *out, const char *text, size_t indent)
+/* @first and @text in lines of COLUMNS, the further ones indented; words longer than a line stand
+ * alone. */
+static void wrap(struct buf *out, const char *first, const char *text, size_t indent)
 {
 	_cleanup_(buf_release) struct buf clean = {};
-	size_t at = 0;
+	size_t at = format_columns(first);
+	bool fresh = true;
 
+	buf_puts(out, first);
 	text_printable(&clean, text, strlen(text));
 	for (const char *p = buf_str(&clean); *p;) {
 		size_t len = strcspn(p, " ");
 		_cleanup_(free_charp) char *word = strndup(p, len);
 		size_t w = word ? format_columns(word) : 0;
 
-		if (at && at + 1 + w > COLUMNS) {
+		if (!fresh && at + 1 + w > COLUMNS) {
 			buf_putc(out, '\n');
 			pad(out, indent);
 			at = indent;
-		} else if (at) {
+		} else if (!fresh) {
 			buf_putc(out, ' ');
 			at++;
 		}
 		buf_add(out, p, len);
+		fresh = false;
 		at += w;
 		p += len + strspn(p + len, " ");
 	}
@@ -193,12 +197,16 @@ static void configuration(struct buf *out, const struct report *rep)
 	env_after(&b, rep, ", ", "cpu_model");
 	env_after(&b, rep, ", CPUs: ", "cpus");
 	buf_printf(&b, ". Trials of %g s in ", (double)rep->plan->duration_ns / (double)NS_PER_S);
-	format_count(&b, rep->plan->blocks, "interleaved block");
+	if (plan_is_sequential(rep->plan))
+		format_blocks(&b, rep);
+	else
+		format_count(&b, rep->plan->blocks, "interleaved block");
 	buf_printf(&b,
-		   "; medians, and the change within blocks with its exact interval (%g%% over all "
-		   "metrics together).",
-		   100 * (1 - rep->plan->alpha));
-	wrap(out, buf_str(&b), 0);
+		   "; %s, and the change within blocks with its exact interval (%g%% over all "
+		   "metrics%s together).",
+		   format_centre(rep, 0), 100 * (1 - rep->plan->alpha),
+		   plan_is_sequential(rep->plan) ? " and looks" : "");
+	wrap(out, "", buf_str(&b), 0);
 	out->failed |= b.failed;
 }
 
@@ -213,9 +221,56 @@ static void settings(struct buf *out, const struct report *rep)
 			continue;
 		buf_printf(&b, "%s: %s", model_variant(rep, k),
 			   is.len ? buf_str(&is) : "no settings of its own");
-		buf_puts(out, "  ");
-		wrap(out, buf_str(&b), 4);
+		wrap(out, "  ", buf_str(&b), 4);
 		out->failed |= b.failed || is.failed;
+	}
+}
+
+/* "wakeup.p99@net: ..." in lines of its own; with more than two variants it says of which. */
+static void remark(struct buf *out, const struct report *rep, const struct verdict *v,
+		   const struct buf *text)
+{
+	_cleanup_(buf_release) struct buf b = {};
+
+	if (!text->len)
+		return;
+	outcome_name(&b, rep, v);
+	buf_printf(&b, ": %s", buf_str(text));
+	wrap(out, "  ", buf_str(&b), 4);
+	out->failed |= b.failed || text->failed;
+}
+
+/* Of what the percent are. */
+static void scales(struct buf *out, const struct report *rep)
+{
+	for (int scale = VERDICT_SCALE_MEDIAN; scale <= VERDICT_SCALE_UNIT; scale++) {
+		_cleanup_(buf_release) struct buf b = {};
+
+		format_scale(&b, rep, (enum verdict_scale)scale, 0);
+		if (b.len)
+			wrap(out, "  ", buf_str(&b), 4);
+	}
+}
+
+/* What a number means nothing without: how many samples, whether more blocks would help, and what
+ * this bench does when nothing is changed. */
+static void remarks(struct buf *out, const struct report *rep)
+{
+	for (size_t i = 0; i < rep->nr_verdicts; i++) {
+		const struct verdict *v = &rep->verdicts[i];
+		_cleanup_(buf_release) struct buf futile = {}, samples = {}, noise = {};
+
+		if (v->futile)
+			buf_printf(&futile, "not likely to be decided within the plan's %u blocks",
+				   rep->plan->blocks);
+		remark(out, rep, v, &futile);
+		format_samples(&samples, rep, v);
+		remark(out, rep, v, &samples);
+		if (rep->noise[v->query].run) {
+			buf_puts(&noise, "noise floor of this bench ");
+			format_noise(&noise, rep, v);
+		}
+		remark(out, rep, v, &noise);
 	}
 }
 
@@ -246,11 +301,12 @@ static int write_patch(const struct export_source *src, struct buf *out, struct 
 	for (unsigned int k = 1; k < rep->plan->nr_variants; k++)
 		numbers(out, rep, k);
 	buf_putc(out, '\n');
+	scales(out, rep);
+	remarks(out, rep);
 	settings(out, rep);
 	caveats(out, rep);
 	format_repeat(&command, rep);
-	buf_puts(out, "  $ ");
-	wrap(out, buf_str(&command), 4);
+	wrap(out, "  $ ", buf_str(&command), 4);
 	return out->failed ? err_nomem(e, "patch text") : 0;
 }
 

@@ -243,6 +243,7 @@ void json_explore(struct json *j, const struct report *rep)
 		put_text(j, "unit", x->unit);
 		put_text(j, "variant", model_variant(rep, v->variant));
 		put_text(j, "test", verdict_test(v->kind));
+		put_text(j, "scale", verdict_scale_word(v->scale));
 		put_number(j, "baseline", v->baseline);
 		put_number(j, "value", v->value);
 		put_number(j, "change", v->change);

@@ -223,10 +223,27 @@ void format_scale(struct buf *out, const struct report *rep, enum verdict_scale 
 	else
 		buf_printf(
 			out,
-			"%s: the median with \"%s\" is 0, so the change is a plain difference, to "
-			"which no margin applies.",
+			"%s: with \"%s\" it is 0, so the change is a plain difference, to which no "
+			"margin applies.",
 			buf_str(&names), base);
 	out->failed |= names.failed;
+}
+
+const char *format_centre(const struct report *rep, unsigned int variant)
+{
+	size_t rates = 0, others = 0;
+
+	for (size_t i = 0; i < rep->nr_verdicts; i++) {
+		const struct verdict *v = &rep->verdicts[i];
+
+		if (variant && v->variant != variant)
+			continue;
+		rates += v->kind == METRIC_RATE;
+		others += v->kind != METRIC_RATE;
+	}
+	if (!rates)
+		return "medians";
+	return others ? "medians, of rates and counts means" : "means";
 }
 
 void format_wall(struct buf *out, uint64_t ns)
@@ -399,7 +416,7 @@ static void ergo_vetoed(struct buf *out, const struct verdict *v)
 }
 
 /* None in N samples still leaves room for 3/N; a maximum means nothing without its N. */
-static void ergo_samples(struct buf *out, const struct report *rep, const struct verdict *v)
+void format_samples(struct buf *out, const struct report *rep, const struct verdict *v)
 {
 	const double value[] = { v->baseline, v->value }, n[] = { v->n_baseline, v->n_value };
 	const unsigned int variant[] = { 0, v->variant };
@@ -438,7 +455,7 @@ void format_ergo(struct buf *out, const struct report *rep, const struct verdict
 		ergo_vetoed(out, v);
 		break;
 	}
-	ergo_samples(out, rep, v);
+	format_samples(out, rep, v);
 }
 
 void format_repeat(struct buf *out, const struct report *rep)

@@ -29,6 +29,12 @@ void format_interval(struct buf *out, const char *unit, const struct verdict *v)
  * nothing when there are none. */
 void format_scale(struct buf *out, const struct report *rep, enum verdict_scale scale,
 		  unsigned int variant);
+/* What the values beside the verdicts of @variant (0: of all) are: "medians", "means" where only
+ * rates and counts are judged, or which is which. */
+const char *format_centre(const struct report *rep, unsigned int variant);
+/* " Each maximum is of N = 64000 ... samples a trial.", " None in N = ...: at most ... (3/N).";
+ * nothing for other metrics. */
+void format_samples(struct buf *out, const struct report *rep, const struct verdict *v);
 /* "2026-11-30 19:37 UTC" of ns since 1970. */
 void format_wall(struct buf *out, uint64_t ns);
 /* "1 block", "8 blocks". */

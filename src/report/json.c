@@ -54,22 +54,6 @@ static const char *better_word(enum better b)
 	return "none";
 }
 
-/* What change, low and high are: see verdict/verdict.h. */
-static const char *scale_word(enum verdict_scale s)
-{
-	switch (s) {
-	case VERDICT_SCALE_RATIO:
-		return "ratio";
-	case VERDICT_SCALE_MEDIAN:
-		return "median";
-	case VERDICT_SCALE_MEAN:
-		return "mean";
-	case VERDICT_SCALE_UNIT:
-		return "unit";
-	}
-	return "unknown";
-}
-
 static void put_env(struct json *j, const char *env)
 {
 	struct json_object *o = json_tokener_parse(env ? env : "{}");
@@ -118,7 +102,7 @@ static void put_noise(struct json *j, const struct report *rep, const struct ver
 	}
 	json_begin(j, "noise_floor", '{');
 	put_count(j, "run", (uint64_t)n->run);
-	put_text(j, "scale", scale_word(n->scale));
+	put_text(j, "scale", verdict_scale_word(n->scale));
 	put_number(j, "pair_sd", n->sd);
 	put_count(j, "blocks", n->blocks);
 	put_number(j, "visible", noise_visible(n, v->blocks, v->alpha));
@@ -138,7 +122,7 @@ static void put_verdict(struct json *j, const struct report *rep, const struct v
 	put_text(j, "verdict", verdict_word(v->word));
 	put_number(j, "baseline_median", v->baseline);
 	put_number(j, "variant_median", v->value);
-	put_text(j, "scale", scale_word(v->scale));
+	put_text(j, "scale", verdict_scale_word(v->scale));
 	put_number(j, "change", v->change);
 	put_number(j, "low", v->low);
 	put_number(j, "high", v->high);

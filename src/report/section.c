@@ -129,13 +129,13 @@ static void td_named(struct buf *out, const char *name, const char *text)
 	buf_puts(out, "</td>");
 }
 
-static void td_median(const struct report *rep, unsigned int variant, double v, const char *unit,
+static void td_centre(const struct report *rep, const struct verdict *v, unsigned int variant,
 		      struct buf *out)
 {
 	_cleanup_(buf_release) struct buf b = {};
 
-	format_value(&b, v, unit);
-	buf_puts(out, "<td data-name=\"median with ");
+	format_value(&b, variant ? v->value : v->baseline, rep->plan->metrics[v->query].unit);
+	buf_printf(out, "<td data-name=\"%s with ", v->kind == METRIC_RATE ? "mean" : "median");
 	svg_escape(out, model_variant(rep, variant));
 	buf_puts(out, "\">");
 	svg_escape(out, buf_str(&b));
@@ -182,10 +182,20 @@ static void verdict_row(const struct report *rep, const struct verdict *v, struc
 		page_variant(rep, v->variant, out);
 		buf_puts(out, "</td>");
 	}
-	td_median(rep, 0, v->baseline, m->unit, out);
-	td_median(rep, v->variant, v->value, m->unit, out);
+	td_centre(rep, v, 0, out);
+	td_centre(rep, v, v->variant, out);
 	verdict_numbers(rep, v, out);
 	buf_puts(out, "</tr>\n");
+}
+
+/* Over a column there is room for one word more. */
+static const char *heading(const struct report *rep)
+{
+	const char *centre = format_centre(rep, 0);
+
+	if (strcmp(centre, "medians") == 0)
+		return "median";
+	return strcmp(centre, "means") == 0 ? "mean" : "median (rates, counts: mean)";
 }
 
 static void verdict_head(const struct report *rep, struct buf *out)
@@ -196,7 +206,7 @@ static void verdict_head(const struct report *rep, struct buf *out)
 		      "<th scope=\"col\" class=\"left\">metric</th>");
 	if (!two)
 		buf_puts(out, "<th scope=\"col\" class=\"left\">variant</th>");
-	buf_puts(out, "<th scope=\"col\">median with ");
+	buf_printf(out, "<th scope=\"col\">%s with ", heading(rep));
 	page_variant(rep, 0, out);
 	buf_puts(out, "</th><th scope=\"col\">with ");
 	if (two)

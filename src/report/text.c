@@ -79,9 +79,11 @@ static void text_verdicts(const struct report *rep, struct buf *out)
 {
 	for (unsigned int variant = 1; variant < rep->plan->nr_variants; variant++) {
 		_cleanup_(table_release) struct table t = { .columns = 7 };
+		_cleanup_(buf_release) struct buf head = {};
 		bool any = false;
 
-		table_cell(&t, 0, "metric (medians)");
+		buf_printf(&head, "metric (%s)", format_centre(rep, variant));
+		table_cell(&t, 0, buf_str(&head));
 		/* names of variants as headings: long ones would push the numbers off the line */
 		table_cell(&t, 1,
 			   strlen(model_variant(rep, 0)) <= 11 ? model_variant(rep, 0)

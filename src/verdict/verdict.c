@@ -52,6 +52,21 @@ const char *verdict_word(enum verdict_word w)
 	return "unknown";
 }
 
+const char *verdict_scale_word(enum verdict_scale s)
+{
+	switch (s) {
+	case VERDICT_SCALE_RATIO:
+		return "ratio";
+	case VERDICT_SCALE_MEDIAN:
+		return "median";
+	case VERDICT_SCALE_MEAN:
+		return "mean";
+	case VERDICT_SCALE_UNIT:
+		return "unit";
+	}
+	return "unknown";
+}
+
 /* A family of metrics of one variant; @ret: one verdict per query. */
 static int decide_variant(const struct cells_list *cells, double alpha, struct verdict *ret,
 			  struct err *e)

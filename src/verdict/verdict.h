@@ -56,6 +56,8 @@ enum verdict_scale {
 
 /* "better" ... */
 const char *verdict_word(enum verdict_word w);
+/* "ratio", "median", "mean" or "unit". */
+const char *verdict_scale_word(enum verdict_scale s);
 /* "signed-rank", "sign-flip" or "sign": what decides a metric of @kind. */
 const char *verdict_test(enum metric_kind kind);
 

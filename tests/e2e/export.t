@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Every form of a stored run, read back by the programs that read such things.
 . "$(dirname "$0")/tap.sh"
-plan 26
+plan 27
 here=$src/tests/e2e
 STORED=${STORED:-$src/build/tests/e2e/stored}
 "$STORED" "$IRQLAB_DB" || skip_all "a run cannot be stored here"
@@ -15,7 +15,7 @@ python_with() {
 	return 1
 }
 
-for form in json csv csv-scalars csv-series junit ktap kcidb openmetrics hdr markdown patch; do
+for form in json csv csv-scalars csv-series csv-exploratory junit ktap kcidb openmetrics hdr markdown patch; do
 	ok "$form is written" "$IRQLAB" export --format "$form" -o "$work/$form"
 done
 ok "iperf3-json of a trial" "$IRQLAB" export last --format iperf3-json --trial 1 -o "$work/iperf3-json"

@@ -196,6 +196,86 @@ static void names_cannot_break_out(void **state)
 	assert_string_equal(buf_str(&om) + om.len - strlen("# EOF\n"), "# EOF\n");
 }
 
+/* Lines are broken anywhere: as one. */
+static void one_line(struct buf *b)
+{
+	char *to = b->data;
+
+	for (const char *p = b->data; *p;) {
+		size_t blanks = strspn(p, " \n");
+
+		if (blanks)
+			*to++ = ' ';
+		p += blanks;
+		if (*p)
+			*to++ = *p++;
+	}
+	*to = '\0';
+}
+
+/* A verdict without what it rests on is worth little: looks, the N of a maximum, 3/N of a zero, and
+ * what the bench does when nothing is changed. */
+static void forms_say_what_a_verdict_rests_on(void **state)
+{
+	const struct fixture *f = *state;
+	struct verdict *v = f->rep->verdicts, saved[5];
+	static const char *const texts[] = { "patch", "markdown" };
+	static const char *const futile = "not likely to be decided within the plan";
+
+	memcpy(saved, v, sizeof(saved));
+	v[1].look = 2;
+	v[1].looks = 4;
+	v[1].futile = true;
+	v[1].baseline = 0;
+	v[1].n_baseline = 60000;
+	v[2].kind = METRIC_MAXIMUM;
+	v[2].n_baseline = 64000;
+	v[2].n_value = 63992;
+	f->rep->noise[0] =
+		(struct noise){ .run = 7, .sd = 0.008, .scale = VERDICT_SCALE_RATIO, .blocks = 12 };
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		_cleanup_(buf_release) struct buf out = {};
+
+		export(f, texts[i], 0, &out);
+		if (i == 0)
+			assert_lines(buf_str(&out), 75, "#-");
+		one_line(&out);
+		assert_contains(buf_str(&out), futile);
+		assert_contains(buf_str(&out), "None in N = 60000 samples");
+		assert_contains(buf_str(&out), "(3/N)");
+		assert_contains(buf_str(&out), "N = 8000 (\"after\": 7999) samples a trial");
+		assert_contains(buf_str(&out), "0.800% a pair (A/A run 7, 12 blocks)");
+	}
+	{
+		_cleanup_(buf_release) struct buf junit = {}, om = {}, kcidb = {};
+
+		export(f, "junit", 0, &junit);
+		assert_contains(buf_str(&junit), "look 2 of 4");
+		assert_contains(buf_str(&junit), futile);
+		export(f, "openmetrics", 0, &om);
+		assert_contains(buf_str(&om), "state=\"futile\"} 1\n");
+		assert_contains(buf_str(&om), ",of=\"baseline\"} 64000\n");
+		assert_contains(buf_str(&om), "scale=\"ratio\"} 0.0080000000000000002\n");
+		export(f, "kcidb", 0, &kcidb);
+		assert_contains(buf_str(&kcidb), "\"looks\":4");
+		assert_contains(buf_str(&kcidb), "\"test\":\"sign-flip\"");
+	}
+	memcpy(v, saved, sizeof(saved));
+	f->rep->noise[0] = (struct noise){};
+}
+
+/* What is not judged is in none of the forms that have tests. */
+static void exploratory_numbers_are_no_tests(void **state)
+{
+	_cleanup_(buf_release) struct buf csv = {}, junit = {};
+
+	export(*state, "csv-exploratory", 0, &csv);
+	assert_int_equal(count(buf_str(&csv), "\n"), 1 + 2);
+	assert_contains(buf_str(&csv), "\nwakeup.p99,,flat-out,ns,after,signed-rank,ratio,48192,");
+	export(*state, "junit", 0, &junit);
+	assert_null(strstr(buf_str(&junit), "wakeup.p99@flat-out"));
+}
+
 /* Fields of one line of CSV, in place; returns their number. */
 static size_t csv_split(char *line, char **field, size_t most)
 {
@@ -554,6 +634,8 @@ int main(void)
 		cmocka_unit_test(undecided_never_passes),
 		cmocka_unit_test(patch_text_fits_a_commit),
 		cmocka_unit_test(names_cannot_break_out),
+		cmocka_unit_test(forms_say_what_a_verdict_rests_on),
+		cmocka_unit_test(exploratory_numbers_are_no_tests),
 		cmocka_unit_test(csv_has_a_row_per_trial),
 		cmocka_unit_test(csv_series_has_a_row_per_point),
 		cmocka_unit_test(iperf3_form_has_what_was_measured),
