@@ -46,6 +46,7 @@ struct opt {
 	const char *help;	    /* one line, no full stop */
 	uint64_t min, max;	    /* inclusive; max 0 means no bound */
 	const char *const *choices; /* OPT_ENUM: NULL-terminated */
+	const char *fixed;	    /* why no variant may override it; NULL: variants may differ */
 };
 
 struct uint_list {

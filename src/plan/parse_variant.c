@@ -170,6 +170,20 @@ static const struct override *find_override(const struct variant *v, const struc
 	return NULL;
 }
 
+/* What would make the trials of a variant incomparable must not be a variant. */
+static int check_fixed(const struct search *s, const struct target *t, struct err *e)
+{
+	const struct opt *row = opt_find(t->plugin->options, t->key);
+
+	if (!row || !row->fixed)
+		return 0;
+	return tree_refuse(e, s->parse->tree, s->at,
+			   "override \"%s\": %s must be the same in every variant (%s); remove the "
+			   "override and set it under %s",
+			   tree_quote(s->text).s, t->key, row->fixed,
+			   t->scenario ? "scenarios" : "probes");
+}
+
 static int parse_override(const struct parse *p, const struct tree_pair *pair, struct variant *v,
 			  struct err *e)
 {
@@ -180,6 +194,8 @@ static int parse_override(const struct parse *p, const struct tree_pair *pair, s
 	struct target t = {};
 	int r = find_target(&s, &t, e);
 
+	if (r >= 0)
+		r = check_fixed(&s, &t, e);
 	if (r >= 0)
 		r = parse_value(p, t.plugin, t.key, pair, &o.value, e);
 	if (r < 0)

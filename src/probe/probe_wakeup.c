@@ -61,7 +61,8 @@ static const struct opt options[] = {
 	  "random: drawn for each trial and thread; aligned: all threads wake at once",
 	  .choices = phases },
 	{ "pm-qos", OPT_BOOL, offsetof(struct wakeup_cfg, hold_latency), "on",
-	  "hold /dev/cpu_dma_latency at 0, so that deep idle states are off" },
+	  "hold /dev/cpu_dma_latency at 0, so that deep idle states are off",
+	  .fixed = "without it idle states count as latency" },
 	{},
 };
 

@@ -18,6 +18,36 @@ static void require(int holds)
 		__builtin_trap();
 }
 
+/* A sequential design is looked at in ascending order, the last time after all blocks, never before
+ * anything can be decided; a maximum has no such test. */
+static void use_looks(const struct plan *p)
+{
+	require(p->nr_looks <= PLAN_LOOKS_MAX && plan_is_sequential(p) == p->until_decided);
+	require(!p->budget_ns || p->until_decided);
+	for (size_t i = 0; i < p->nr_looks; i++)
+		require(p->looks[i] > (i ? p->looks[i - 1] : 0));
+	require(!p->nr_looks || p->looks[p->nr_looks - 1] == p->blocks);
+	for (size_t i = 0; i < p->nr_metrics; i++) {
+		const struct plan_metric *m = &p->metrics[i];
+
+		require(!p->nr_looks || metric_desc_kind(m->desc) != METRIC_MAXIMUM);
+		require(!m->desc->hist == (m->limit_ns == 0));
+	}
+	require(p->discard.steal >= 0 && p->discard.steal <= 1);
+	require(p->discard.missed >= 0 && p->discard.missed <= 1);
+}
+
+/* All variants are the baseline then: its loads, its probes, nothing of their own. */
+static void use_aa(struct plan *p)
+{
+	struct err e = {};
+
+	require(plan_make_aa(p, &e) == 0);
+	for (size_t v = 0; v < p->nr_variants; v++)
+		require(p->variants[v].knobs.nr == p->variants[0].knobs.nr &&
+			p->variants[v].nr_overrides == p->variants[0].nr_overrides);
+}
+
 static void use(const struct plan *p)
 {
 	struct slot *slots = NULL;
@@ -34,6 +64,7 @@ static void use(const struct plan *p)
 		require(plan_probes(p, v, &l, &e) == 0);
 		instances_release(&l);
 	}
+	use_looks(p);
 	require(plan_length_ns(p) >= 1000000);
 	if (p->blocks > 100)
 		return;
@@ -48,11 +79,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = {};
 	int r = plan_parse((const char *)data, size, "plan.yaml", &fake_registry, &p, &e);
 
-	if (r == 0)
+	if (r == 0) {
 		use(&p);
-	else
+		use_aa(&p);
+	} else {
 		require(e.code == r && strncmp(e.msg, "plan.yaml:", 10) == 0 &&
 			!strpbrk(e.msg, "\n\t\x1b"));
+	}
 	plan_release(&p);
 	return 0;
 }

@@ -39,7 +39,7 @@ static const struct opt wakeup_rows[] = {
 	{ "interval", OPT_NS, 0, "250us", "time between wake-ups", 10000, 1000000000 },
 	{ "priority", OPT_UINTS, 0, "98", "SCHED_FIFO priorities", 1, 99 },
 	{ "cpus", OPT_CPUS, 0, "all", "where" },
-	{ "lock", OPT_BOOL, 0, "on", "lock memory" },
+	{ "lock", OPT_BOOL, 0, "on", "lock memory", .fixed = "page faults count" },
 	{},
 };
 
@@ -51,7 +51,9 @@ static const struct metric_desc tcp_metrics[] = {
 };
 static const struct metric_desc wakeup_metrics[] = {
 	{ "p99", "ns", BETTER_LOWER, "99 % of latencies are below" },
-	{ "max", "ns", BETTER_LOWER, "longest latency" },
+	{ "max", "ns", BETTER_LOWER, "longest latency", .kind = METRIC_MAXIMUM },
+	{ "above", "ratio", BETTER_LOWER, "share above the limit", .kind = METRIC_RATE,
+	  .hist = "latency" },
 	{ "cycles", "count", BETTER_NONE, "how many" },
 	{},
 };
