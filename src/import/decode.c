@@ -127,7 +127,7 @@ static int add_bytes(struct decoder *d, const char *data, size_t len, struct err
 		n = lf ? (size_t)(lf + 1 - data) : len;
 		if (buf_add(&d->held, data, n) < 0)
 			return err_nomem(e, "import");
-		r = take(d, d->held.data, d->held.len, &used, e);
+		r = take(d, buf_str(&d->held), d->held.len, &used, e);
 		memmove(d->held.data, d->held.data + used, d->held.len - used + 1);
 		d->held.len -= used;
 		if (r < 0 || !lf)
