@@ -154,6 +154,9 @@ int report_build(struct report **ret, struct store *s, int64_t run,
 	if (r < 0)
 		return r;
 	model_sort(rep);
+	r = extremes_find(rep, e);
+	if (r < 0)
+		return r;
 	*ret = take_ptr(rep);
 	return 0;
 }

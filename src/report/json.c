@@ -271,6 +271,7 @@ int report_json(const struct report *rep, struct buf *out, struct err *e)
 	json_end(&j, ']');
 	json_derived(&j, rep);
 	json_explore(&j, rep);
+	json_extremes(&j, rep);
 	json_begin(&j, "health", '{');
 	put_totals(&j, rep);
 	put_notes(&j, rep, "rejected", &rep->rejected);

@@ -566,6 +566,7 @@ void model_release(struct report *rep)
 	}
 	free(rep->rates.v);
 	explore_release(rep);
+	extremes_release(rep);
 	drift_release(rep);
 	free(rep->noise);
 	free(rep->values);

@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "report/drift.h"
 #include "report/explore.h"
+#include "report/extremes.h"
 #include "report/noise.h"
 #include "report/report.h"
 #include "sample/sample.h"
@@ -119,6 +120,7 @@ struct report {
 	struct rate_list rates;
 	struct explored_list explored;
 	struct drift_list drift;
+	struct extremes_list extremes;
 	struct noise *noise; /* by the plan's metrics */
 	double *values;	     /* model_value(); NAN: none */
 };

@@ -279,6 +279,7 @@ int report_text(const struct report *rep, struct buf *out, struct err *e)
 	text_noise(rep, out);
 	text_beside(rep, out);
 	text_dists(rep, out);
+	text_extremes(rep, out);
 	text_explore(rep, out);
 	format_repeat(&repeat, rep);
 	format_wrap(out, "repeat: ", 8, buf_str(&repeat));

@@ -8,6 +8,7 @@ struct buf;
 struct report;
 
 void text_explore(const struct report *rep, struct buf *out);
+void text_extremes(const struct report *rep, struct buf *out);
 void text_derived(const struct report *rep, struct buf *out);
 /* Lines of "beside it". */
 void text_levels(const struct report *rep, struct buf *out);

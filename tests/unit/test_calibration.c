@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <json-c/json.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -58,6 +59,7 @@ struct recipe {
 	double drift; /* from the first to the last trial */
 	double step;  /* in the middle */
 	double extra; /* effect on what the plan does not name */
+	bool maxima;  /* a Gumbel maximum every second, of either CPU; a jump half-way with step */
 };
 
 static double normal(uint64_t *rng)
@@ -108,6 +110,30 @@ static void wakeups(struct record_list *l)
 	scalar(l, "wakeup.missed", "count", 10);
 }
 
+/* Five seconds of maxima around 100 us. */
+static void maxima(struct fixture *f, struct record_list *l, double factor)
+{
+	static const char *const labels[] = { "cpu=0,prio=98", "cpu=1,prio=98" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+		struct point points[5];
+		const struct record rec = { .kind = RECORD_SERIES,
+					    .metric = "wakeup.max",
+					    .unit = "ns",
+					    .labels = labels[i],
+					    .points = points,
+					    .nr_points = ARRAY_SIZE(points) };
+
+		for (size_t k = 0; k < ARRAY_SIZE(points); k++) {
+			double u = ((double)(rng_next(&f->rng) >> 11) + 0.5) / 9007199254740992.0;
+
+			points[k] = (struct point){ .t_ns = (int64_t)(k + 1) * 1000000000,
+						    .v = factor * (100000 - 10000 * log(-log(u))) };
+		}
+		take(l, &rec);
+	}
+}
+
 static void add_trial(struct fixture *f, int64_t run, const struct recipe *r, unsigned int position)
 {
 	_cleanup_(record_list_release) struct record_list l = {};
@@ -126,6 +152,8 @@ static void add_trial(struct fixture *f, int64_t run, const struct recipe *r, un
 	scalar(&l, "cpu.busy", "ratio",
 	       (0.5 + 0.001 * normal(&f->rng)) * (t.variant ? 1 + r->extra : 1));
 	wakeups(&l);
+	if (r->maxima)
+		maxima(f, &l, position >= BLOCKS ? 1 + r->step : 1);
 	if (store_trial_add(f->store, run, &t, &l, &e) < 0)
 		fail_msg("%s", e.msg);
 }
@@ -329,6 +357,37 @@ static void a_share_above_a_limit_comes_from_the_histograms(void **state)
 	json_object_put(o);
 }
 
+/* 80 seconds a variant, the larger of two Gumbel maxima each: once an hour 100 + 10 ln 7200 us. */
+static void beyond_the_maxima_only_where_every_gate_is_passed(void **state)
+{
+	const struct recipe steady = {
+		NULL, false, RUN_DONE, BLOCKS, .noise = 0.01, .maxima = true
+	};
+	const struct recipe jump = { NULL,	    false,	 RUN_DONE,	BLOCKS,
+				     .noise = 0.01, .step = 0.5, .maxima = true };
+	struct fixture *f = *state;
+	_cleanup_(buf_release) struct buf text = {}, other = {};
+	struct json_object *o = say(f, add_run(f, &steady), &text);
+	struct json_object *list = json_object_object_get(o, "extrapolation");
+
+	assert_int_equal(json_object_array_length(list), 2);
+	for (size_t i = 0; i < 2; i++) {
+		struct json_object *x = json_object_array_get_idx(list, i);
+
+		assert_string_equal(json_object_get_string(json_object_object_get(x, "gate")),
+				    "good");
+		assert_near(number(x, "n"), 5 * BLOCKS, 0);
+		assert_true(number(x, "low_ns") < 188800 && number(x, "high_ns") > 188800);
+		assert_true(number(x, "level_ns") > number(x, "largest_ns"));
+	}
+	assert_contains(buf_str(&text), "EXTRAPOLATION beyond what was measured");
+	json_object_put(o);
+	o = say(f, add_run(f, &jump), &other);
+	assert_null(strstr(buf_str(&other), "EXTRAPOLATION"));
+	assert_contains(buf_str(&other), "no extrapolation of maxima, trend");
+	json_object_put(o);
+}
+
 static void variance_has_levels(void **state)
 {
 	struct fixture *f = *state;
@@ -357,6 +416,7 @@ int main(void)
 		TEST(what_no_plan_names_is_shown_and_not_judged),
 		TEST(nothing_is_said_before_the_last_block),
 		TEST(a_share_above_a_limit_comes_from_the_histograms),
+		TEST(beyond_the_maxima_only_where_every_gate_is_passed),
 		TEST(variance_has_levels),
 	};
 
