@@ -173,7 +173,7 @@ static const struct override *find_override(const struct variant *v, const struc
 /* What would make the trials of a variant incomparable must not be a variant. */
 static int check_fixed(const struct search *s, const struct target *t, struct err *e)
 {
-	const struct opt *row = opt_find(t->plugin->options, t->key);
+	const struct opt *row = t->plugin ? opt_find(t->plugin->options, t->key) : NULL;
 
 	if (!row || !row->fixed)
 		return 0;
