@@ -82,11 +82,13 @@ static int put(struct decoder *d, const char *s, size_t len, bool more, struct e
 /* Where to cut a line that is too long: behind the last CR, else behind the last blank. */
 static size_t cut(const char *s, size_t len)
 {
-	const char *at = memrchr(s, '\r', len);
+	static const char where[] = { '\r', ' ' };
 
-	if (!at)
-		at = memrchr(s, ' ', len);
-	return at ? (size_t)(at + 1 - s) : len;
+	for (size_t k = 0; k < sizeof(where); k++)
+		for (size_t i = len; i > 0; i--)
+			if (s[i - 1] == where[k])
+				return i;
+	return len;
 }
 
 /* All lines that end in [@s, @s + @len). Return: 0, or what emit returned; *ret_used: bytes done
