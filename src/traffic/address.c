@@ -20,9 +20,9 @@ static void name_of(const struct sockaddr_storage *a, socklen_t len, struct addr
 		*ret = (struct address){ .host = "?" };
 		return;
 	}
-	if (strncmp(ret->host, mapped, strlen(mapped)) == 0)
-		memmove(ret->host, ret->host + strlen(mapped),
-			strlen(ret->host + strlen(mapped)) + 1);
+	if (strncmp(ret->host, mapped, sizeof(mapped) - 1) == 0)
+		memmove(ret->host, ret->host + sizeof(mapped) - 1,
+			sizeof(ret->host) - (sizeof(mapped) - 1));
 	if (a->ss_family == AF_INET6)
 		be = ((const struct sockaddr_in6 *)a)->sin6_port;
 	else if (a->ss_family == AF_INET)
