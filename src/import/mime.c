@@ -229,6 +229,14 @@ static bool take_boundary(struct mime *m, const char *s, size_t len)
 	return false;
 }
 
+/* Whether nobody would write the field below a table: it is none of the text. */
+static bool says_something(const struct buf *field)
+{
+	const char *s = buf_str(field);
+
+	return strncasecmp(s, "Content-", 8) == 0 || strncasecmp(s, "MIME-Version:", 13) == 0;
+}
+
 /* A line that may be one of a block of headers. */
 static enum mime_line take_header(struct mime *m, const char *s, size_t len)
 {
@@ -243,7 +251,8 @@ static enum mime_line take_header(struct mime *m, const char *s, size_t len)
 		buf_putc(&m->field, ' ');
 		if (m->field.len < 4096)
 			buf_add(&m->field, s, len);
-		return MIME_HEADER;
+		/* "duration: 10 s" is no header of a mail, and what is indented below it text */
+		return m->any || says_something(&m->field) ? MIME_HEADER : MIME_TEXT;
 	}
 	end_field(m);
 	n = header_name(s, len);
@@ -257,10 +266,7 @@ static enum mime_line take_header(struct mime *m, const char *s, size_t len)
 	while (len && (s[len - 1] == '\r' || s[len - 1] == ' '))
 		len--;
 	buf_add(&m->field, s, len);
-	/* only what nobody would write below a table is taken out of the text */
-	if (strncasecmp(s, "Content-", 8) == 0 || is_named(s, n, "MIME-Version") || m->any)
-		return MIME_HEADER;
-	return MIME_TEXT;
+	return m->any || says_something(&m->field) ? MIME_HEADER : MIME_TEXT;
 }
 
 static bool is_blank(const char *s, size_t len)
