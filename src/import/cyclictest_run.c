@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,10 +158,10 @@ static int threads_of_samples(struct import_run *run)
 					       .tid = -1,
 					       .prio = -1,
 					       .interval_us = -1,
-					       .cycles = (int64_t)s->nr,
+					       .cycles = (int64_t)(s->nr + s->dropped),
 					       .min = INT64_MAX,
 					       .act = -1 };
-		double sum = 0;
+		double sum = s->dropped_sum;
 
 		t.t = strtol(s->labels + strcspn(s->labels, "0123456789"), NULL, 10);
 		for (size_t k = 0; k < s->nr; k++) {
@@ -170,7 +171,11 @@ static int threads_of_samples(struct import_run *run)
 			t.max = v > t.max ? v : t.max;
 			sum += s->points[k].v;
 		}
-		t.avg = (int64_t)(sum / (double)s->nr);
+		if (s->dropped) {
+			t.min = (int64_t)fmin((double)t.min, s->dropped_min);
+			t.max = (int64_t)fmax((double)t.max, s->dropped_max);
+		}
+		t.avg = (int64_t)(sum / (double)(s->nr + s->dropped));
 		if (data->nr && data->threads[data->nr - 1].t >= t.t)
 			continue;
 		if (cyclictest_add_thread(data, &t) < 0)

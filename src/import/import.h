@@ -64,7 +64,8 @@ struct import_series {
 	const char *metric, *unit, *labels;
 	struct import_point *points;
 	size_t nr, size;
-	size_t dropped; /* points beyond IMPORT_POINTS_MAX */
+	size_t dropped; /* points beyond IMPORT_POINTS_MAX: not kept, but known by ... */
+	double dropped_sum, dropped_min, dropped_max; /* ... as they were added */
 };
 
 /* A distribution as printed: @count samples in [v, v + width of a bucket). */
@@ -235,14 +236,25 @@ struct iperf3_row {
 	int64_t packets;   /* UDP; -1: not printed */
 };
 
+/* Interval rows that are not kept: what is made of all rows holds them too. */
+struct iperf3_total {
+	size_t rows;
+	double bytes, bytes_half;
+	double seconds;
+	double bits, bits_half; /* rate times length */
+	int64_t retr;
+	bool no_retr; /* some rows have none */
+};
+
 struct iperf3_run {
 	struct iperf3_row *rows;
 	size_t nr, size;
 	bool udp;
 	bool json;
-	bool reverse;	   /* said before the rows: the far end sends */
-	bool server;	   /* said before the rows: this is the server's output */
-	size_t dropped;	   /* rows beyond IMPORT_POINTS_MAX */
+	bool reverse;	/* said before the rows: the far end sends */
+	bool server;	/* said before the rows: this is the server's output */
+	size_t dropped; /* rows beyond IMPORT_POINTS_MAX: no samples, but in means and sums */
+	struct iperf3_total beyond[IPERF3_ROLES][2]; /* ... of streams; of [SUM] */
 	size_t duplicates; /* rows that stood there twice and are kept once */
 	/* while reading */
 	struct {

@@ -15,6 +15,8 @@ bool iperf3_same_column(const struct iperf3_row *a, const struct iperf3_row *b);
 bool iperf3_is_repeat(const struct iperf3_row *a, const struct iperf3_row *b);
 /* Return: 0, also for a row too many or one that is there already; -ENOMEM. */
 int iperf3_add_row(struct import_run *run, const struct iperf3_row *row);
+/* Count an interval row that is not omitted in @t. */
+void iperf3_total_add(struct iperf3_total *t, const struct iperf3_row *row);
 /* NULL, or why the counts of @row cannot be. */
 const char *iperf3_impossible(const struct iperf3_row *row);
 /* Mark the intervals that are no samples. Return: 0; -ENOMEM. */

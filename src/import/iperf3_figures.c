@@ -121,31 +121,17 @@ static int check_rates(struct import_run *run)
 			   100 * (worst - 1), wrong);
 }
 
-struct total {
-	double bytes, half;
-	int64_t retr;
-	bool has_retr;
-	size_t rows;
-};
-
 /* All interval rows of @role in the column that the summary sums: [SUM] or the only stream. */
-static struct total add_up(const struct iperf3_run *run, enum iperf3_role role, bool sum)
+static struct iperf3_total add_up(const struct iperf3_run *run, enum iperf3_role role, bool sum)
 {
-	struct total t = { .has_retr = true };
+	struct iperf3_total t = run->beyond[role][sum];
 
 	for (size_t i = 0; i < run->nr; i++) {
 		const struct iperf3_row *row = &run->rows[i];
 
-		if (row->role != role || row->omitted || iperf3_is_summary(row) ||
-		    (row->stream == IPERF3_SUM) != sum)
-			continue;
-		t.bytes += row->bytes;
-		t.half += row->bytes_half;
-		if (row->retr < 0)
-			t.has_retr = false;
-		else
-			t.retr += row->retr;
-		t.rows++;
+		if (row->role == role && !row->omitted && !iperf3_is_summary(row) &&
+		    (row->stream == IPERF3_SUM) == sum)
+			iperf3_total_add(&t, row);
 	}
 	return t;
 }
@@ -154,19 +140,19 @@ static struct total add_up(const struct iperf3_run *run, enum iperf3_role role, 
 static int check_total(struct import_run *run, const struct iperf3_row *summary, bool sum,
 		       const struct iperf3_series *s)
 {
-	struct total t = add_up(run->data, summary->role, sum);
+	struct iperf3_total t = add_up(run->data, summary->role, sum);
 	double spread = summary->bytes > 0 ? t.bytes / summary->bytes - 1 : 0;
 	int r = 0;
 
 	/* rows of the other end's direction, rows that are missing, one row: nothing to add */
-	if (t.rows < 2 || s->gaps || (summary->kind == IPERF3_RECEIVER && t.has_retr))
+	if (t.rows < 2 || s->gaps || (summary->kind == IPERF3_RECEIVER && !t.no_retr))
 		return 0;
-	if (fabs(spread) > 0.02 + (t.half + summary->bytes_half) / summary->bytes)
+	if (fabs(spread) > 0.02 + (t.bytes_half + summary->bytes_half) / summary->bytes)
 		r = import_note(run, summary->line,
 				"the rows add up to %+.1f %% of what the summary says: rows are "
 				"missing or of another test",
 				100 * spread);
-	if (r == 0 && t.has_retr && summary->retr >= 0 && t.retr != summary->retr && !s->omitted)
+	if (r == 0 && !t.no_retr && summary->retr >= 0 && t.retr != summary->retr && !s->omitted)
 		r = import_note(run, summary->line,
 				"the rows count %" PRId64 " retransmits, the summary %" PRId64,
 				t.retr, summary->retr);
@@ -304,45 +290,28 @@ static int add_summary(struct import_run *run, const struct iperf3_row *row,
 static int add_mean(struct import_run *run, const struct iperf3_series *s, const struct side *side,
 		    bool has_summary)
 {
-	const struct iperf3_run *data = run->data;
-	double bits = 0, half = 0, time = 0;
-	int64_t retr = 0;
-	size_t rows = 0;
-	bool has_retr = true;
+	struct iperf3_total t = add_up(run->data, side->role, side->sum);
 	char labels[LABELS];
 	int r;
 
 	put_labels(labels, side->direction, side->role, -1);
-	for (size_t i = 0; i < data->nr; i++) {
-		const struct iperf3_row *row = &data->rows[i];
-
-		if (row->role != side->role || row->omitted || iperf3_is_summary(row) ||
-		    (row->stream == IPERF3_SUM) != side->sum)
-			continue;
-		bits += row->bps * seconds(row);
-		half += row->bps_half * seconds(row);
-		time += seconds(row);
-		has_retr = has_retr && row->retr >= 0;
-		retr += row->retr > 0 ? row->retr : 0;
-		rows++;
-	}
-	if (!rows || !(time > 0) || s->streams_differ)
+	if (!t.rows || !(t.seconds > 0) || s->streams_differ)
 		return 0;
 	if (s->added_up)
-		time /= (double)s->streams;
+		t.seconds /= (double)s->streams;
 	r = import_figure_add(run, &(struct import_figure){ .metric = "throughput.rows",
 							    .unit = "bit/s",
 							    .labels = labels,
-							    .value = bits / time,
-							    .half = half / time,
-							    .n = (int64_t)rows,
+							    .value = t.bits / t.seconds,
+							    .half = t.bits_half / t.seconds,
+							    .n = (int64_t)t.rows,
 							    .key = !has_summary });
-	if (r == 0 && has_retr)
+	if (r == 0 && !t.no_retr)
 		r = import_figure_add(run, &(struct import_figure){ .metric = "retransmits.rows",
 								    .unit = "count",
 								    .labels = labels,
-								    .value = (double)retr,
-								    .n = (int64_t)rows,
+								    .value = (double)t.retr,
+								    .n = (int64_t)t.rows,
 								    .key = !has_summary });
 	return r;
 }

@@ -48,6 +48,38 @@ const char *iperf3_impossible(const struct iperf3_row *row)
 	return NULL;
 }
 
+void iperf3_total_add(struct iperf3_total *t, const struct iperf3_row *row)
+{
+	double s = (double)(row->end_ns - row->start_ns) / (double)NS_PER_S;
+
+	t->rows++;
+	t->bytes += row->bytes;
+	t->bytes_half += row->bytes_half;
+	t->seconds += s;
+	t->bits += row->bps * s;
+	t->bits_half += row->bps_half * s;
+	t->no_retr = t->no_retr || row->retr < 0;
+	t->retr += row->retr > 0 ? row->retr : 0;
+}
+
+/* There is no room for an interval row. */
+static int count_beyond(struct import_run *run, const struct iperf3_row *row)
+{
+	struct iperf3_run *data = run->data;
+
+	if (!row->omitted)
+		iperf3_total_add(&data->beyond[row->role][row->stream == IPERF3_SUM], row);
+	data->seen.prev = *row;
+	if (row->end_ns > data->seen.last_end_ns)
+		data->seen.last_end_ns = row->end_ns;
+	return data->dropped++
+		       ? 0
+		       : import_note(run, row->line,
+				     "more than %u rows: those from here on are in the means "
+				     "and sums, but not kept one by one",
+				     IMPORT_POINTS_MAX);
+}
+
 int iperf3_add_row(struct import_run *run, const struct iperf3_row *row)
 {
 	struct iperf3_run *data = run->data;
@@ -58,11 +90,7 @@ int iperf3_add_row(struct import_run *run, const struct iperf3_row *row)
 		return 0;
 	}
 	if (data->nr == IMPORT_POINTS_MAX && !iperf3_is_summary(row))
-		return data->dropped++ ? 0
-				       : import_note(run, row->line,
-						     "more than %u rows: those from here on are "
-						     "not kept",
-						     IMPORT_POINTS_MAX);
+		return count_beyond(run, row);
 	if (data->nr >= 2 * IMPORT_POINTS_MAX)
 		return 0;
 	if (data->nr == data->size || !data->rows) {

@@ -212,6 +212,22 @@ int import_figure_add(struct import_run *run, const struct import_figure *fig)
 	return 0;
 }
 
+/* There is no room for a point. */
+static int drop_point(struct import_run *run, struct import_series *s, const struct import_point *p)
+{
+	bool first = s->dropped++ == 0;
+
+	s->dropped_sum += p->v;
+	s->dropped_min = first || p->v < s->dropped_min ? p->v : s->dropped_min;
+	s->dropped_max = first || p->v > s->dropped_max ? p->v : s->dropped_max;
+	if (!first)
+		return 0;
+	return import_note(run, p->line,
+			   "more than %u rows in a series: those from here on are not kept one by "
+			   "one",
+			   IMPORT_POINTS_MAX);
+}
+
 int import_point_add(struct import_run *run, const char *metric, const char *unit,
 		     const char *labels, const struct import_point *p)
 {
@@ -227,11 +243,7 @@ int import_point_add(struct import_run *run, const char *metric, const char *uni
 	if (!s)
 		return -ENOMEM;
 	if (s->nr == IMPORT_POINTS_MAX)
-		return s->dropped++
-			       ? 0
-			       : import_note(run, p->line,
-					     "more than %u rows: those from here on are not kept",
-					     IMPORT_POINTS_MAX);
+		return drop_point(run, s, p);
 	if (GROW(s->points, s->nr, s->size) < 0)
 		return -ENOMEM;
 	s->points[s->nr++] = *p;

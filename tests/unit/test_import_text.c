@@ -421,6 +421,52 @@ static void text_that_was_left_out_is_reported(void **state)
 	}
 }
 
+/* Lines as headers have them, and rows that are indented below them. */
+static void indented_rows_below_a_named_value_are_rows(void **state)
+{
+	static const char *const texts[] = {
+		"duration: 60 s\n  " T_ROW,
+		"kernel: 6.1\n\t" T_ROW,
+		"\nduration: 60 s\nprio: 98\n    " T_ROW,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		_cleanup_(import_release) struct import_doc doc = {};
+		_cleanup_(buf_release) struct buf text = {};
+
+		buf_puts(&text, texts[i]);
+		parse(&text, &doc);
+		assert_int_equal(doc.nr_runs, 1);
+		assert_int_equal(import_cyclictest(&doc.runs[0])->nr, 1);
+	}
+}
+
+/* Twice as many rows as are kept, those of the second half ten times as fast. */
+static void means_are_of_all_rows(void **state)
+{
+	_cleanup_(import_release) struct import_doc doc = {};
+	_cleanup_(buf_release) struct buf text = {};
+	const struct import_figure *mean, *retr;
+	const unsigned int n = 2 * IMPORT_POINTS_MAX;
+
+	buf_puts(&text, "[ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n");
+	for (unsigned int i = 0; i < n; i++)
+		buf_printf(&text, "[  5] %u.00-%u.00 sec %u MBytes %u Mbits/sec 1 2.50 MBytes\n", i,
+			   i + 1, i < n / 2 ? 125 : 1250, i < n / 2 ? 1049 : 10486);
+	parse(&text, &doc);
+	assert_int_equal(doc.nr_runs, 1);
+	mean = import_figure_find(&doc.runs[0], "throughput.rows", "direction=sent");
+	retr = import_figure_find(&doc.runs[0], "retransmits.rows", "direction=sent");
+	assert_non_null(mean);
+	assert_non_null(retr);
+	assert_int_equal(mean->n, n);
+	assert_true(mean->value > 5767.49e6 && mean->value < 5767.51e6);
+	assert_true(retr->value == n);
+	assert_int_equal(import_iperf3(&doc.runs[0])->nr, n / 2);
+	assert_int_equal(import_iperf3(&doc.runs[0])->dropped, n / 2);
+	assert_non_null(strstr(doc.runs[0].notes[0].text, "in the means"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -430,6 +476,8 @@ int main(void)
 		cmocka_unit_test(a_label_keeps_its_equal_signs),
 		cmocka_unit_test(what_runs_into_a_row_is_taken_out),
 		cmocka_unit_test(text_that_was_left_out_is_reported),
+		cmocka_unit_test(indented_rows_below_a_named_value_are_rows),
+		cmocka_unit_test(means_are_of_all_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
