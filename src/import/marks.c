@@ -12,6 +12,9 @@ void marks_add(struct marks *m, const char *text, uint64_t bits)
 {
 	size_t state = 0;
 
+	assert(text[0] && text[1]);
+	m->pairs[(unsigned char)text[0]][(unsigned char)text[1] / 8] |=
+		(uint8_t)(1U << (unsigned char)text[1] % 8);
 	if (m->nr == 0)
 		m->nr = 1;
 	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
@@ -54,18 +57,32 @@ void marks_link(struct marks *m)
 				m->next[state][c] |= MARKS_FOUND;
 }
 
-uint64_t marks_find(const struct marks *m, const char *s, size_t len)
+/* The first place from @s on where a text may begin, or @last. */
+static const unsigned char *next_pair(const struct marks *m, const unsigned char *s,
+				      const unsigned char *last)
 {
-	size_t state = 0;
+	while (s < last && !(m->pairs[s[0]][s[1] / 8] >> s[1] % 8 & 1))
+		s++;
+	return s;
+}
+
+uint64_t marks_find(const struct marks *m, const char *text, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text, *end = s + len;
 	uint64_t bits = 0;
 
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
+	while (len >= 2 && (s = next_pair(m, s, end - 1)) < end - 1) {
+		size_t state = m->next[0][*s++];
 
-		state = c < 128 ? m->next[state][c] : 0;
-		if (state & MARKS_FOUND) {
-			state &= MARKS_FOUND - 1;
-			bits |= m->found[state];
+		/* until nothing but a first byte is left of what may become a text */
+		for (; s < end && *s < 128; s++) {
+			size_t to = m->next[state][*s];
+
+			if (to == m->next[0][*s])
+				break;
+			state = to & (MARKS_FOUND - 1);
+			if (to & MARKS_FOUND)
+				bits |= m->found[state];
 		}
 	}
 	return bits;

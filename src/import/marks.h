@@ -4,7 +4,8 @@
 
 /*
  * Many literal texts looked for at once (Aho & Corasick 1975): one table look-up a byte, however
- * many there are.
+ * many there are.  Where none can begin, as two bytes tell, no state is followed: in prose that is
+ * most of the text, and the look-ups do not wait for each other.
  */
 
 #include <stddef.h>
@@ -17,9 +18,10 @@ struct marks {
 	uint16_t fail[MARKS_STATES];
 	uint64_t found[MARKS_STATES];
 	size_t nr;
+	uint8_t pairs[256][32]; /* two bytes with which a text begins: a bit each */
 };
 
-/* @text, ASCII, shall give @bits. */
+/* @text, ASCII, of two bytes at least, shall give @bits. */
 void marks_add(struct marks *m, const char *text, uint64_t bits);
 /* All have been added. */
 void marks_link(struct marks *m);
