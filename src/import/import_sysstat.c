@@ -455,14 +455,14 @@ static int add_row(struct import_feed *f, const char *p, struct word key, size_t
 	return r;
 }
 
-static int open_if_new(struct import_feed *f, size_t nr)
+static int open_if_new(struct import_feed *f, size_t nr, int64_t time)
 {
 	struct sysstat_state *s = f->state;
 	const struct sysstat_data *d = f->run ? f->run->data : NULL;
 	int r;
 
-	/* behind its averages a table of another time is another run's */
-	if (d && !s->fresh && !*f->command && !(d->has_average && s->table.time_s >= 0))
+	/* behind its averages a row of another time is another run's */
+	if (d && !s->fresh && !*f->command && !(d->has_average && time >= 0))
 		return 0;
 	r = import_open_run(f, nr);
 	if (r < 0)
@@ -501,7 +501,7 @@ static int sysstat_row(struct import_feed *f, const struct import_line *raw,
 	}
 	if (r < 0)
 		return r;
-	r = open_if_new(f, l->nr);
+	r = open_if_new(f, l->nr, time);
 	if (r < 0)
 		return r;
 	d = f->run->data;
