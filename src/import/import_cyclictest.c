@@ -158,6 +158,15 @@ static size_t read_fields(const char *p, struct cyclictest_thread *ret, bool *re
 	return n;
 }
 
+/* A terminal of 80 columns breaks a row inside its last number: "Max:      6", "2" or "2 SMI: 0".
+ */
+static bool is_rest_of_number(const char *next)
+{
+	size_t n = strspn(next, "0123456789");
+
+	return n && (!next[n] || strncmp(next + n, " SMI:", 5) == 0);
+}
+
 /* The whole row from @line, or from it and @next. Return: 0, 1 or -EBADMSG. */
 static int read_row(struct import_feed *f, const char *line, const char *next,
 		    struct cyclictest_thread *ret)
@@ -166,11 +175,23 @@ static int read_row(struct import_feed *f, const char *line, const char *next,
 	const char *s = find_row(line);
 	bool ended;
 
-	if (read_fields(s, ret, &ended) == ARRAY_SIZE(fields))
-		return 0;
+	if (read_fields(s, ret, &ended) == ARRAY_SIZE(fields)) {
+		if (!ended || !is_rest_of_number(next))
+			return 0;
+		if (buf_printf(&joined, "%s%s", s, next) < 0)
+			return -ENOMEM;
+		if (read_fields(buf_str(&joined), ret, &ended) != ARRAY_SIZE(fields))
+			return import_bad(f, "a number is broken into two lines and too large");
+		return 1;
+	}
 	if (!ended || !*next || find_row(next))
 		return import_bad(f, ended ? "the row ends early" : "not the fields of a T: line");
 	if (buf_printf(&joined, "%s %s", s, next) < 0)
+		return -ENOMEM;
+	if (read_fields(buf_str(&joined), ret, &ended) == ARRAY_SIZE(fields))
+		return 1;
+	buf_reset(&joined); /* inside a number, as terminals do */
+	if (buf_printf(&joined, "%s%s", s, next) < 0)
 		return -ENOMEM;
 	if (read_fields(buf_str(&joined), ret, &ended) == ARRAY_SIZE(fields))
 		return 1;

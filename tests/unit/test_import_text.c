@@ -441,6 +441,44 @@ static void indented_rows_below_a_named_value_are_rows(void **state)
 	}
 }
 
+/* A terminal has broken the rows inside a number. */
+static void a_number_in_two_lines_is_one(void **state)
+{
+	static const char *const texts[] = {
+		"T: 0 (  812) P:99 I:1000 C: 600000 Min:  4 Act:  9 Avg:  8 Max:  6\n2 SMI:  0\n",
+		"T: 0 (  812) P:99 I:1000 C: 600000 Min:  4 Act:  9 Avg:  8 Max:  6\n2\n",
+		"T: 0 (  812) P:99 I:1000 C: 600000 Min:  4 Act:  1\n9 Avg:  8 Max:  62\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		_cleanup_(import_release) struct import_doc doc = {};
+		_cleanup_(buf_release) struct buf text = {};
+
+		buf_puts(&text, texts[i]);
+		parse(&text, &doc);
+		assert_int_equal(doc.nr_runs, 1);
+		assert_int_equal(doc.nr_skipped, 0);
+		assert_int_equal(import_cyclictest(&doc.runs[0])->threads[0].max, 62);
+		assert_int_equal(import_cyclictest(&doc.runs[0])->threads[0].act, i == 2 ? 19 : 9);
+	}
+}
+
+/* Averages without a heading of their own. */
+static void averages_of_several_interfaces_are_one_run(void **state)
+{
+	_cleanup_(import_release) struct import_doc doc = {};
+	_cleanup_(buf_release) struct buf text = {};
+
+	buf_puts(&text, "09:10:01 AM     IFACE   rxpck/s   txpck/s    rxkB/s    txkB/s\n"
+			"09:10:02 AM        lo      2.00      2.00      0.20      0.20\n"
+			"09:10:02 AM      eth0   8123.00   4021.00    119.12     26.40\n"
+			"Average:           lo      2.00      2.00      0.20      0.20\n"
+			"Average:         eth0   8123.00   4021.00    119.12     26.40\n");
+	parse(&text, &doc);
+	assert_int_equal(doc.nr_runs, 1);
+	assert_true(import_figure_find(&doc.runs[0], "net.rxpck", "dev=eth0")->value == 8123);
+}
+
 /* Twice as many rows as are kept, those of the second half ten times as fast. */
 static void means_are_of_all_rows(void **state)
 {
@@ -477,6 +515,8 @@ int main(void)
 		cmocka_unit_test(what_runs_into_a_row_is_taken_out),
 		cmocka_unit_test(text_that_was_left_out_is_reported),
 		cmocka_unit_test(indented_rows_below_a_named_value_are_rows),
+		cmocka_unit_test(a_number_in_two_lines_is_one),
+		cmocka_unit_test(averages_of_several_interfaces_are_one_run),
 		cmocka_unit_test(means_are_of_all_rows),
 	};
 
