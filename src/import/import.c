@@ -235,7 +235,7 @@ static void take_text(struct import_reader *r, const struct slot *s)
 		r->f[i].command_line = is_sure(line, call) ? s->line.nr : 0;
 		label_keep(&r->f[i].command, label_after_prompt(line, call), line + len);
 	}
-	if (called)
+	if (called || label_is_markup(line))
 		return;
 	label_keep(&r->heading, line, line + len);
 	r->heading_nr++;

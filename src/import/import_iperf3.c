@@ -229,7 +229,7 @@ static const char *scan_rest(const char **p, struct iperf3_row *row)
 		row->kind = IPERF3_SENDER;
 	else if (scan_text(p, "receiver"))
 		row->kind = IPERF3_RECEIVER;
-	scan_space(p);
+	*p += strspn(*p, " `|"); /* a cell of somebody's table ends */
 	return **p ? "unknown text after the rate" : NULL;
 }
 
@@ -276,30 +276,41 @@ static bool is_rest(const char *line)
 	return false;
 }
 
+/* The row @s with @next behind it. Return: whether it is one; -ENOMEM. */
+static int scan_joined(const char *s, const char *between, const char *next, struct iperf3_row *row)
+{
+	_cleanup_(buf_release) struct buf joined = {};
+	struct iperf3_row more = *row;
+	const char *p;
+
+	if (buf_printf(&joined, "%s%s%s", s, between, next) < 0)
+		return -ENOMEM;
+	p = buf_str(&joined);
+	if (scan_row(&p, &more))
+		return 0;
+	*row = more;
+	return 1;
+}
+
 /* The whole row from @line, or from it and @next. Return: 0, 1 or -EBADMSG. */
 static int read_row(struct import_feed *f, const char *line, const char *next,
 		    struct iperf3_row *row)
 {
-	_cleanup_(buf_release) struct buf joined = {};
 	struct iperf3_row ignored, whole;
 	const char *s = find_row(line, row), *p = s, *why;
+	int r = 0;
 
 	whole = *row;
 	why = scan_row(&p, &whole);
 
 	if (why ? !*next || strlen(p) > 40 || find_row(next, &ignored) : !*next || !is_rest(next))
 		next = "";
-	if (*next) {
-		struct iperf3_row more = *row;
-
-		if (buf_printf(&joined, "%s %s", s, next) < 0)
-			return -ENOMEM;
-		p = buf_str(&joined);
-		if (!scan_row(&p, &more)) {
-			*row = more;
-			return 1;
-		}
-	}
+	if (*next)
+		r = scan_joined(s, " ", next, row);
+	if (r == 0 && why && *next) /* inside a word, as terminals break lines */
+		r = scan_joined(s, "", next, row);
+	if (r)
+		return r;
 	*row = whole;
 	return why ? import_bad(f, why) : 0;
 }

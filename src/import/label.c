@@ -136,3 +136,24 @@ size_t label_find_prompt(const char *line, const char **ret_at)
 	}
 	return 0;
 }
+
+bool label_is_markup(const char *line)
+{
+	static const char *const tags[] = { "code",    "quote",	   "pre",   "icode",
+					    "spoiler", "noformat", "plain", "font" };
+	const char *s = line;
+
+	if (strncmp(s, "```", 3) == 0 || strncmp(s, "@@ -", 4) == 0)
+		return true;
+	if (*s != '[' && *s != '{')
+		return false;
+	s += s[1] == '/' ? 2 : 1;
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
+		size_t n = strlen(tags[i]);
+
+		/* "[code=text]", "{code:bash}", nothing behind it */
+		if (strncasecmp(s, tags[i], n) == 0 && strchr("]}=:", s[n]) && s[n])
+			return s[n + strcspn(s + n, "]}")] && !s[n + strcspn(s + n, "]}") + 1];
+	}
+	return false;
+}

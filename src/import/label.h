@@ -24,4 +24,8 @@ bool label_has_word(const char *s);
 /* A prompt such as "root@box:~# " in @line: its length and *ret_at; 0 when there is none. */
 size_t label_find_prompt(const char *line, const char **ret_at);
 
+/* Whether the line is a mark of a forum, a tracker or a diff that says nothing about what follows:
+ * "[code]", "```text", "{noformat}", "@@ -1,3 +1,3 @@". */
+bool label_is_markup(const char *line);
+
 #endif

@@ -463,6 +463,34 @@ static void a_number_in_two_lines_is_one(void **state)
 	}
 }
 
+#define WHOLE "[  5]   0.00-10.00  sec  1.09 GBytes   940 Mbits/sec    0             sender"
+
+static void rows_in_cells_and_broken_words_are_rows(void **state)
+{
+	static const char *const texts[] = {
+		"| run | output |\n| 1 | `" WHOLE "` |\n",
+		"before\n[code]\n" WHOLE "\n[/code]\n",
+		"before\n```text\n" WHOLE "\n```\n",
+		"before\n"
+		"[  5]   0.00-10.00  sec  1.09 GBytes   940 Mbits/sec    0             sen\nder\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		_cleanup_(import_release) struct import_doc doc = {};
+		_cleanup_(buf_release) struct buf text = {};
+		const struct import_figure *f;
+
+		buf_puts(&text, texts[i]);
+		parse(&text, &doc);
+		assert_int_equal(doc.nr_runs, 1);
+		f = import_figure_find(&doc.runs[0], "throughput", "direction=sent");
+		assert_non_null(f);
+		assert_true(f->value == 940e6);
+		if (i)
+			assert_string_equal(doc.runs[0].label, "before");
+	}
+}
+
 /* Averages without a heading of their own. */
 static void averages_of_several_interfaces_are_one_run(void **state)
 {
@@ -516,6 +544,7 @@ int main(void)
 		cmocka_unit_test(text_that_was_left_out_is_reported),
 		cmocka_unit_test(indented_rows_below_a_named_value_are_rows),
 		cmocka_unit_test(a_number_in_two_lines_is_one),
+		cmocka_unit_test(rows_in_cells_and_broken_words_are_rows),
 		cmocka_unit_test(averages_of_several_interfaces_are_one_run),
 		cmocka_unit_test(means_are_of_all_rows),
 	};
