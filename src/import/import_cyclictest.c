@@ -154,6 +154,9 @@ static size_t read_fields(const char *p, struct cyclictest_thread *ret, bool *re
 	}
 	if (n == ARRAY_SIZE(fields) && *p && *p != ' ')
 		n--; /* "Max: 33us": whatever it is, it is not what cyclictest prints */
+	if (n == ARRAY_SIZE(fields) && *p == ' ' && strspn(p + 1, "0123456789") == 3 &&
+	    (!p[4] || p[4] == ' '))
+		n--; /* "Max: 1 024": somebody's thousands */
 	*ret_ended = *p == '\0';
 	return n;
 }
@@ -319,6 +322,9 @@ static int cyclictest_row(struct import_feed *f, const struct import_line *l,
 		*old = t;
 	else
 		r = cyclictest_add_thread(import_run_open(f)->data, &t);
+	if (r == 0 && find_row(find_row(l->s) + 2))
+		import_remark(f, l->nr,
+			      "several T: rows stand beside each other: only the first is used");
 	return r < 0 ? r : took;
 }
 

@@ -145,7 +145,9 @@ static int check_total(struct import_run *run, const struct iperf3_row *summary,
 	int r = 0;
 
 	/* rows of the other end's direction, rows that are missing, one row: nothing to add */
-	if (t.rows < 2 || s->gaps || (summary->kind == IPERF3_RECEIVER && !t.no_retr))
+	if (t.rows < 2 || s->gaps ||
+	    (summary->kind == IPERF3_RECEIVER &&
+	     strcmp(iperf3_direction(run->data, summary->role), "sent") == 0))
 		return 0;
 	if (fabs(spread) > 0.02 + (t.bytes_half + summary->bytes_half) / summary->bytes)
 		r = import_note(run, summary->line,

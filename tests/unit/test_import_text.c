@@ -491,6 +491,44 @@ static void rows_in_cells_and_broken_words_are_rows(void **state)
 	}
 }
 
+/* Thousands with a blank, and rows beside each other: not half of them without a word. */
+static void what_is_half_read_is_said(void **state)
+{
+	_cleanup_(import_release) struct import_doc doc = {};
+	_cleanup_(buf_release) struct buf text = {};
+
+	buf_puts(&text, "T: 0 (  900) P:80 I:1000 C: 10000 Min: 5 Act: 9 Avg: 8 Max: 1 024\n"
+			"\n"
+			"T: 0 ( 1201) P:95 I:1000 C: 60000 Min: 3 Act: 7 Avg: 6 Max: 81 | "
+			"T: 0 ( 1301) P:95 I:1000 C: 60000 Min: 2 Act: 5 Avg: 5 Max: 33\n");
+	parse(&text, &doc);
+	assert_int_equal(doc.nr_runs, 1);
+	assert_int_equal(doc.nr_skipped, 1);
+	assert_int_equal(doc.skipped[0].line, 1);
+	assert_int_equal(doc.nr_remarks, 1);
+	assert_int_equal(doc.remarks[0].line, 3);
+	assert_int_equal(import_cyclictest(&doc.runs[0])->threads[0].max, 81);
+}
+
+/* A receiver's total is no sum of what was sent. */
+static void lost_datagrams_are_no_missing_rows(void **state)
+{
+	_cleanup_(import_release) struct import_doc doc = {};
+	_cleanup_(buf_release) struct buf text = {};
+
+	buf_puts(&text,
+		 "[ ID] Interval           Transfer     Bitrate         Total Datagrams\n"
+		 "[  5]   0.00-1.00   sec   119 MBytes   998 Mbits/sec  86186\n"
+		 "[  5]   1.00-2.00   sec   119 MBytes   998 Mbits/sec  86190\n"
+		 "[  5]   0.00-2.00   sec   238 MBytes   998 Mbits/sec  0.000 ms  0/172376 (0%)  "
+		 "sender\n"
+		 "[  5]   0.00-2.00   sec   230 MBytes   965 Mbits/sec  0.014 ms  5766/172376 "
+		 "(3.3%)  receiver\n");
+	parse(&text, &doc);
+	assert_int_equal(doc.nr_runs, 1);
+	assert_int_equal(doc.runs[0].nr_notes, 0);
+}
+
 /* Averages without a heading of their own. */
 static void averages_of_several_interfaces_are_one_run(void **state)
 {
@@ -545,6 +583,8 @@ int main(void)
 		cmocka_unit_test(indented_rows_below_a_named_value_are_rows),
 		cmocka_unit_test(a_number_in_two_lines_is_one),
 		cmocka_unit_test(rows_in_cells_and_broken_words_are_rows),
+		cmocka_unit_test(what_is_half_read_is_said),
+		cmocka_unit_test(lost_datagrams_are_no_missing_rows),
 		cmocka_unit_test(averages_of_several_interfaces_are_one_run),
 		cmocka_unit_test(means_are_of_all_rows),
 	};
