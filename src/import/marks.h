@@ -25,7 +25,7 @@ struct marks {
 void marks_add(struct marks *m, const char *text, uint64_t bits);
 /* All have been added. */
 void marks_link(struct marks *m);
-/* The bits of all texts that stand in @s. */
-uint64_t marks_find(const struct marks *m, const char *s, size_t len);
+/* The bits of all texts that stand in @text. */
+uint64_t marks_find(const struct marks *m, const char *text, size_t len);
 
 #endif
