@@ -216,9 +216,7 @@ void wakeup_report(const struct wakeup_result *res, struct emit *m)
 	_cleanup_(hist_freep) struct hist *merged = hist_new();
 	_cleanup_(hist_freep) struct hist *corrected = hist_new();
 	char labels[LABELS_SIZE];
-	struct group g = {
-		.labels = labels, .hist = merged, .corrected = corrected
-	};
+	struct group g = { .labels = labels, .hist = merged, .corrected = corrected };
 
 	if (!merged || !corrected) {
 		m->r = err_nomem(m->e, "histogram of the wake-ups");
