@@ -672,14 +672,19 @@ int client_check(struct client *c, struct err *e)
 	return e->code;
 }
 
+/* Of an amount that is shared one stream may have taken all before another one began. */
 static bool has_bytes(const struct client *c)
 {
+	const bool shared = limit_bytes(&c->cfg.params) > 0;
+
 	for (enum client_side side = 0; side < CLIENT_SIDES; side++) {
 		const struct flow *f = &c->side[side].flow;
+		unsigned int moving = 0;
 
 		for (unsigned int i = 0; i < f->have; i++)
-			if (flow_bytes(f, i) == 0)
-				return false;
+			moving += flow_bytes(f, i) > 0;
+		if (moving < (shared && f->have > 1 ? 1 : f->have))
+			return false;
 	}
 	return true;
 }

@@ -60,7 +60,10 @@ enum client_side {
 
 int client_open(struct client **ret, const struct client_cfg *cfg, struct err *e);
 int client_start(struct client *c, struct err *e);
-/* Wait until every stream has moved bytes; -ETIMEDOUT with what to look at after @bound_ns. */
+/*
+ * Wait until every stream has moved bytes, with -n and -k one of each direction: the amount may be
+ * less than a block each.  -ETIMEDOUT with what to look at after @bound_ns.
+ */
 int client_wait_bytes(struct client *c, uint64_t bound_ns, struct err *e);
 /*
  * Between start and stop: 0, or the reason why the running test is over (server gone, stream

@@ -207,6 +207,32 @@ static void exactly_the_bytes_asked_for_are_moved(void **state)
 	ends_when_spent(true, false, true);
 }
 
+/* Less than a block each: some of the streams never move a byte. */
+static void an_amount_too_small_for_all_streams_is_moved(bool reverse)
+{
+	struct server *s = new_server(0);
+	struct client_cfg cfg = client_of(s);
+	uint64_t moved = 0;
+	struct client *c;
+
+	cfg.params.reverse = reverse;
+	cfg.params.streams = 4;
+	cfg.params.time_s = 0;
+	cfg.params.blocks = 2;
+	c = run_client(&cfg, 20);
+	for (unsigned int i = 0; i < 4; i++)
+		moved += client_theirs(c)->streams[i].bytes;
+	assert_int_equal(moved, 2 * cfg.params.length_bytes);
+	client_close(c);
+	server_close(s);
+}
+
+static void a_small_amount_needs_no_bytes_of_every_stream(void **state)
+{
+	an_amount_too_small_for_all_streams_is_moved(false);
+	an_amount_too_small_for_all_streams_is_moved(true);
+}
+
 /* @sender and @receiver of the same stream. */
 static void check_datagrams(const struct wire_stream *sender, const struct wire_stream *receiver,
 			    uint64_t length)
@@ -349,6 +375,7 @@ int main(void)
 		cmocka_unit_test(samples_grow_and_overflow_is_counted),
 		cmocka_unit_test(both_directions_at_once_are_two_flows),
 		cmocka_unit_test(exactly_the_bytes_asked_for_are_moved),
+		cmocka_unit_test(a_small_amount_needs_no_bytes_of_every_stream),
 		cmocka_unit_test(both_ends_count_the_same_datagrams),
 		cmocka_unit_test(a_datagram_is_as_long_as_the_path_takes),
 		cmocka_unit_test(round_trips_and_connections_need_the_extension),
