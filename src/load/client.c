@@ -62,7 +62,8 @@ struct client {
 	atomic_bool failed;
 	uint64_t patience_ns; /* until then an interruption does not end a wait */
 	bool agreed;	      /* between TEST_RUNNING and the results */
-	bool done;
+	bool ended;	      /* @mine is there */
+	bool done;	      /* and @theirs */
 	struct wire_results mine, theirs;
 	struct wire_output output;
 };
@@ -744,6 +745,7 @@ static void finish_flows(struct client *c, uint64_t bound_ns)
 		flow_finish(&c->side[i].flow, bound_ns);
 		flow_results(&c->side[i].flow, &c->mine);
 	}
+	c->ended = true;
 }
 
 /* As captured: state bytes, results of the client, results of the server, farewell. */
@@ -884,7 +886,7 @@ const struct flow_count *client_samples(const struct client *c, enum client_side
 
 const struct wire_results *client_mine(const struct client *c)
 {
-	return c->done ? &c->mine : NULL;
+	return c->ended ? &c->mine : NULL;
 }
 
 const struct wire_results *client_theirs(const struct client *c)

@@ -91,7 +91,7 @@ const struct flow_count *client_samples(const struct client *c, enum client_side
 					size_t *ret_nr, size_t *ret_lost);
 /*
  * After client_stop(); NULL before.  Streams of the first flow, then of the second: the client's
- * sending ones come first.
+ * sending ones come first.  Of a running test that failed this end's are there, the server's NULL.
  */
 const struct wire_results *client_mine(const struct client *c);
 const struct wire_results *client_theirs(const struct client *c);

@@ -222,21 +222,18 @@ static int watch(const struct lanes *s, struct err *e)
 
 	while (!atomic_load(s->interrupted)) {
 		struct timespec until;
+		int r = 0;
 
-		for (unsigned int i = 0; i < s->nr; i++) {
-			int r = client_check(s->v[i].client, e);
-
-			if (r < 0)
-				return r;
-		}
+		for (unsigned int i = 0; i < s->nr && r >= 0; i++)
+			r = client_check(s->v[i].client, e);
+		if (r < 0)
+			return r;
 		if (work(s, &g, now))
 			break;
 		until = clock_timespec(next_look(&g, now, step));
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 		now = clock_mono_ns();
 	}
-	for (unsigned int i = 0; i < s->nr; i++)
-		view_tail(s->v[i].view);
 	return 0;
 }
 
@@ -254,6 +251,15 @@ static void show_server_output(struct lane *n)
 			 text);
 }
 
+/* What there is of it: a test that broke has this end's totals. */
+static void show_totals(struct lane *n)
+{
+	if (!n->view->nr_sides || !client_mine(n->client))
+		return;
+	view_ended(n->view, client_mine(n->client), client_theirs(n->client));
+	show_server_output(n);
+}
+
 int lanes_run(struct lanes *s, struct err *e)
 {
 	int r = 0;
@@ -262,13 +268,20 @@ int lanes_run(struct lanes *s, struct err *e)
 		r = start(&s->v[i], e);
 	if (r >= 0)
 		r = watch(s, e);
+	for (unsigned int i = 0; i < s->nr; i++)
+		if (s->v[i].view->nr_sides)
+			view_tail(s->v[i].view);
 	/* what is measured ends first, so that the load is there all the time */
-	for (unsigned int i = s->nr; i-- > 0 && r >= 0;)
-		r = client_stop(s->v[i].client, e);
-	for (unsigned int i = 0; i < s->nr && r >= 0; i++) {
-		view_ended(s->v[i].view, client_mine(s->v[i].client),
-			   client_theirs(s->v[i].client));
-		show_server_output(&s->v[i]);
+	for (unsigned int i = s->nr; i-- > 0;) {
+		struct err why = {};
+		int stopped = client_stop(s->v[i].client, &why);
+
+		if (r < 0 || stopped >= 0)
+			continue;
+		*e = why;
+		r = stopped;
 	}
+	for (unsigned int i = 0; i < s->nr; i++)
+		show_totals(&s->v[i]);
 	return r;
 }
