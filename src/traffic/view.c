@@ -313,6 +313,14 @@ static const struct wire_stream *stream_of(const struct wire_results *res, unsig
 	return NULL;
 }
 
+static bool has_stream(const struct view_side *s, unsigned int id)
+{
+	for (unsigned int i = 0; i < s->nr; i++)
+		if (flow_id(s->flow, i) == id)
+			return true;
+	return false;
+}
+
 static int64_t lost_of(const struct wire_stream *w)
 {
 	return w->errors - (w->has_omitted ? w->omitted_errors : 0);
@@ -363,21 +371,29 @@ bool view_sum(const struct view *v, unsigned int side, const struct wire_results
 
 /*
  * iperf 3.12 and 3.13 count the datagrams of the omitted seconds in packets but not in bytes, and
- * do not say how many they were.  Then what came is known from the bytes, and what was sent from
- * here.
+ * do not say how many they were.  Then what such a peer sent or got is known from its bytes, and
+ * what was sent to it from here.
  */
-static void mend(struct view *v, const struct wire_results *mine)
+static void mend_side(struct view *v, const struct view_side *s, const struct wire_results *mine)
 {
+	const uint64_t length = v->params->length_bytes;
+
 	for (unsigned int i = 0; i < v->theirs.nr; i++) {
 		struct wire_stream *w = &v->theirs.streams[i];
 		const struct wire_stream *own = stream_of(mine, w->id);
-		uint64_t came = w->bytes / v->params->length_bytes;
+		uint64_t moved = (w->bytes + length - 1) / length;
 
-		if (!own || !own->has_omitted || w->has_omitted)
+		if (!own || !own->has_omitted || w->has_omitted || !has_stream(s, w->id))
 			continue;
-		w->packets = own->packets - own->omitted_packets;
-		w->errors = w->packets > came ? (int64_t)(w->packets - came) : 0;
+		w->packets = s->sender ? own->packets - own->omitted_packets : moved;
+		w->errors = w->packets > moved ? (int64_t)(w->packets - moved) : 0;
 	}
+}
+
+static void mend(struct view *v, const struct wire_results *mine)
+{
+	for (unsigned int k = 0; k < v->nr_sides; k++)
+		mend_side(v, &v->side[k], mine);
 }
 
 void view_ended(struct view *v, const struct wire_results *mine, const struct wire_results *theirs)
@@ -386,8 +402,7 @@ void view_ended(struct view *v, const struct wire_results *mine, const struct wi
 
 	if (!v->out)
 		return;
-	if (theirs && v->params->udp && v->params->omit_s && v->params->length_bytes &&
-	    v->side[0].sender && !v->params->bidir) {
+	if (theirs && v->params->udp && v->params->omit_s && v->params->length_bytes) {
 		v->theirs = *theirs;
 		mend(v, mine);
 		end.theirs = &v->theirs;

@@ -349,6 +349,32 @@ static void packets_of_an_old_peer_are_mended(void **state)
 	free(t.text);
 }
 
+/* The same when it sends: what is left of its packets is what its bytes say. */
+static void packets_of_an_old_sender_are_mended(void **state)
+{
+	struct wire_results sent = results_of(38000, -1), came = results_of(37000, -1);
+	struct view_row row;
+	static struct table t;
+
+	t.params = (struct wire_params){
+		.udp = true, .omit_s = 1, .length_bytes = 1000, .reverse = true
+	};
+	sent.streams[0].packets = 77;
+	came.streams[0].packets = 77;
+	came.streams[0].omitted_packets = 39;
+	came.streams[0].errors = 1;
+	came.streams[0].has_omitted = true;
+	open_table(&t, 1, 'C');
+	view_ended(t.v, &came, &sent);
+	assert_true(view_total(t.v, 0, 0, &t.v->theirs, true, &row));
+	assert_true(row.packets == 38 && row.lost == 0);
+	assert_true(view_total(t.v, 0, 0, &came, false, &row));
+	assert_true(row.packets == 38 && row.lost == 1);
+	view_free(t.v);
+	fclose(t.out.f);
+	free(t.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +393,7 @@ int main(void)
 		cmocka_unit_test(a_peer_that_left_leaves_a_gap_and_no_zero),
 		cmocka_unit_test(no_loss_is_over_a_hundred_percent),
 		cmocka_unit_test(packets_of_an_old_peer_are_mended),
+		cmocka_unit_test(packets_of_an_old_sender_are_mended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
