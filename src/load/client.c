@@ -253,14 +253,16 @@ static int server_error(struct client *c, struct err *e)
 	uint32_t be[2] = {};
 	int r = channel_read(&c->ch, be, sizeof(be), e);
 	int code = (int)ntohl(be[0]), sys = (int)ntohl(be[1]);
+	const char *verb = c->start_ns ? "ended" : "refuses";
 
 	if (r < 0)
 		return err_wrap(e, "%s reports an error", c->peer);
 	errno = sys;
 	if (sys > 0)
-		return err_sys(e, "%s refuses the test (iperf3 error %d)", c->peer, code);
-	return err_set(e, -EREMOTEIO, "%s refuses the test (iperf3 error %d%s)", c->peer, code,
-		       code == WIRE_EUNIMP ? ": an option it does not have" : "");
+		return err_sys(e, "%s %s the test: %s (iperf3 error %d)", c->peer, verb,
+			       wire_error_text(code), code);
+	return err_set(e, -EREMOTEIO, "%s %s the test: %s (iperf3 error %d)", c->peer, verb,
+		       wire_error_text(code), code);
 }
 
 /* The reason in a control byte that does not let the test go on. */

@@ -43,6 +43,54 @@ const char *wire_state_name(int state)
 	return names[state];
 }
 
+const char *wire_error_text(int code)
+{
+	/* of iperf_api.h those that a server sends, and a few that are the client's own */
+	static const struct {
+		int code;
+		const char *text;
+	} words[] = {
+		{ WIRE_EUNIMP, "an option it does not have" },
+		{ 20, "datagrams of a length it does not take" },
+		{ WIRE_ETOTALRATE, "more bit/s than its owner allows (its --max-rate or "
+				   "--server-bitrate-limit); ask for less with -b" },
+		{ WIRE_EMAXDURATION, "longer than its owner allows (its --max-duration or "
+				     "--server-max-duration); ask for less with -t" },
+		{ 101, "it could not set up the test" },
+		{ 102, "it could not listen for the streams" },
+		{ 107, "it could not write to the control connection" },
+		{ 108, "it could not read from the control connection" },
+		{ 110, "it got a control message that it does not know" },
+		{ 112, "it could not read a control message" },
+		{ WIRE_ERECVPARAMS, "parameters that it does not take" },
+		{ 116, "it could not send its results" },
+		{ 117, "it did not get the results of this end" },
+		{ 122, "it could not set TCP_NODELAY (-N)" },
+		{ 123, "it could not set the segment size (-M)" },
+		{ 124, "it could not set its socket buffers (-w)" },
+		{ 125, "it could not set the type of service (-S)" },
+		{ 130, "it could not set the window (-w)" },
+		{ WIRE_EAFFINITY, "a CPU that it may not use (the second of -A)" },
+		{ WIRE_ESETCONGESTION, "a congestion control that it does not have (-C)" },
+		{ WIRE_ESETBUF2, "socket buffers larger than its kernel allows (-w; its "
+				 "net.core.wmem_max and rmem_max)" },
+		{ WIRE_ENOMSG, "no byte came for too long" },
+		{ WIRE_EDURATION_EXPIRED, "the test did not end in time" },
+		{ WIRE_ECREATESTREAM, "it could not make the streams" },
+		{ 201, "it could not set up a stream" },
+		{ WIRE_ESTREAMLISTEN, "it could not listen for the streams" },
+		{ 203, "it could not connect a stream" },
+		{ WIRE_ESTREAMACCEPT, "it could not take the streams" },
+		{ WIRE_ESTREAMWRITE, "it could not write to a stream" },
+		{ WIRE_ESTREAMREAD, "it could not read from a stream" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (words[i].code == code)
+			return words[i].text;
+	return "an error without words here";
+}
+
 void wire_cookie_make(uint64_t seed, char ret[WIRE_COOKIE_SIZE])
 {
 	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";

@@ -46,7 +46,8 @@ enum wire_errno {
 	WIRE_ERECVPARAMS = 114,
 	WIRE_EAFFINITY = 132,
 	WIRE_ESETCONGESTION = 134,
-	WIRE_ENOMSG = 144, /* idle too long */
+	WIRE_ESETBUF2 = 141, /* socket buffers smaller than asked for */
+	WIRE_ENOMSG = 144,   /* idle too long */
 	WIRE_EDURATION_EXPIRED = 160,
 	WIRE_ECREATESTREAM = 200,
 	WIRE_ESTREAMLISTEN = 202,
@@ -169,6 +170,8 @@ static inline unsigned int wire_stream_id(unsigned int index)
 
 /* "PARAM_EXCHANGE", or "an unknown state". */
 const char *wire_state_name(int state);
+/* What the first number of a server's error says, in words; "an error without words here". */
+const char *wire_error_text(int code);
 void wire_cookie_make(uint64_t seed, char ret[WIRE_COOKIE_SIZE]);
 /* 36 printable characters and NUL: what every version sent so far. */
 bool wire_cookie_is_valid(const char cookie[WIRE_COOKIE_SIZE]);

@@ -253,11 +253,20 @@ static void a_server_that_refuses_is_quoted(void **state)
 
 	open_fake(&f);
 	assert_int_equal(run_fake(&f, &e), -EREMOTEIO);
+	assert_contains(e.msg, "refuses the test: more bit/s than its owner allows");
 	assert_contains(e.msg, "iperf3 error 27");
 	f = (struct fake){ .before = "\x09\xfe\0\0\0\x86\0\0\0\x02", .before_len = 10 };
 	open_fake(&f);
 	assert_int_equal(run_fake(&f, &e), -ENOENT);
 	assert_contains(e.msg, "iperf3 error 134): No such file");
+	f = (struct fake){ .before = "\x09\xfe\0\0\0\x25\0\0\0\0", .before_len = 10 };
+	open_fake(&f);
+	assert_int_equal(run_fake(&f, &e), -EREMOTEIO);
+	assert_contains(e.msg, "longer than its owner allows");
+	f = (struct fake){ .before = "\x09\xfe\0\0\x03\xe7\0\0\0\0", .before_len = 10 };
+	open_fake(&f);
+	assert_int_equal(run_fake(&f, &e), -EREMOTEIO);
+	assert_contains(e.msg, "an error without words here (iperf3 error 999)");
 	f = (struct fake){ .before = "\xff", .before_len = 1 };
 	open_fake(&f);
 	assert_int_equal(run_fake(&f, &e), -EBUSY);

@@ -358,6 +358,7 @@ static void error_numbers_are_those_of_stock_clients(void **state)
 	assert_int_equal(WIRE_ERECVPARAMS, 114);       /* IERECVPARAMS */
 	assert_int_equal(WIRE_EAFFINITY, 132);	       /* IEAFFINITY */
 	assert_int_equal(WIRE_ESETCONGESTION, 134);    /* IESETCONGESTION */
+	assert_int_equal(WIRE_ESETBUF2, 141);	       /* IESETBUF2 */
 	assert_int_equal(WIRE_ENOMSG, 144);	       /* IENOMSG */
 	assert_int_equal(WIRE_ECREATESTREAM, 200);     /* IECREATESTREAM */
 	assert_int_equal(WIRE_ESTREAMLISTEN, 202);     /* IESTREAMLISTEN */
