@@ -504,12 +504,13 @@ static void *session_run(void *session)
 		channel_write_state(&s->ch, WIRE_SERVER_TERMINATE, &last);
 	if (s->result < 0)
 		s->test.why = s->e.msg;
-	if (s->has_begun)
-		tell(s, s->hub->cfg.watch.ended);
+	/* before the end of it: what is said then is of the next one */
 	if (s->result < 0 && s->result != -ECANCELED) {
 		snprintf(line, sizeof(line), "%s: test dropped: %s", s->client.peer, s->e.msg);
 		hub_say(s->hub, line);
 	}
+	if (s->has_begun)
+		tell(s, s->hub->cfg.watch.ended);
 	release_flows(s);
 	close(s->client.fd);
 	atomic_store(&s->ended, true);
@@ -547,7 +548,7 @@ int session_start(struct session **ret, struct hub *h, const struct greeting *cl
 	s->client = *client;
 	s->ch = (struct channel){ .fd = client->fd,
 				  .step_ns = h->cfg.step_ns,
-				  .peer = s->client.peer,
+				  .peer = "the client", /* its address stands before */
 				  .wait = wait_control,
 				  .ctx = s };
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

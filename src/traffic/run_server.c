@@ -28,6 +28,7 @@ struct show {
 	const struct traffic_args *args;
 	FILE *f;
 	uint16_t port;
+	const atomic_bool *interrupted;
 	unsigned int running, tests;
 };
 
@@ -171,7 +172,7 @@ static void on_ended(void *ctx, struct server_test *t)
 	}
 	t->view = NULL;
 	s->running--;
-	if (s->running == 0 && !s->args->one_off)
+	if (s->running == 0 && !s->args->one_off && !atomic_load(s->interrupted))
 		listening(s);
 }
 
@@ -219,7 +220,7 @@ int traffic_server(const struct traffic_run *run, struct err *e)
 {
 	const struct traffic_args *a = run->args;
 	_cleanup_(server_closep) struct server *s = NULL;
-	struct show show = { .args = a, .f = run->f };
+	struct show show = { .args = a, .f = run->f, .interrupted = run->interrupted };
 	struct server_cfg cfg = { .bind = a->bind,
 				  .family = a->v4   ? AF_INET
 					    : a->v6 ? AF_INET6

@@ -326,6 +326,8 @@ static void a_stream_that_the_client_closes_early_fails_the_test(void **state)
 	server_close(s);
 	assert_contains(notes.said, "stream 1 of 1 was closed by the peer");
 	assert_false(notes.has_theirs);
+	/* the reason comes before the end, and the client's address once */
+	assert_int_equal(notes.lines_at_end, 1);
 }
 
 /* Up to the parameters @text; the control connection. */
@@ -441,6 +443,23 @@ static void who_overstays_is_dropped(void **state)
 	fast.max_bps = 1000000;
 	assert_int_equal(overstay(&fast, "{\"tcp\":true,\"time\":9}", 1000000), WIRE_ETOTALRATE);
 	assert_contains(notes.said, "at most 1000000 are allowed");
+}
+
+static void a_client_that_vanishes_is_named_once_and_before_the_end(void **state)
+{
+	struct server *s = new_server(0);
+	int fd = ask(s, COOKIE, PARAMS), data = join_as_rogue(s, fd, COOKIE);
+	const char *address;
+
+	close(fd);
+	await_count(&notes.ends, 1);
+	close(data);
+	server_close(s);
+	assert_int_equal(notes.lines_at_end, 1);
+	assert_contains(notes.said, ": test dropped: ");
+	address = strstr(notes.said, "127.0.0.1:");
+	assert_non_null(address);
+	assert_null(strstr(address + 1, "127.0.0.1:"));
 }
 
 static void a_server_that_ends_says_so_to_all(void **state)
@@ -678,6 +697,7 @@ int main(void)
 		cmocka_unit_test(error_numbers_are_those_of_stock_clients),
 		cmocka_unit_test(what_the_owner_does_not_allow_is_refused),
 		cmocka_unit_test(who_overstays_is_dropped),
+		cmocka_unit_test(a_client_that_vanishes_is_named_once_and_before_the_end),
 		cmocka_unit_test(a_server_that_ends_says_so_to_all),
 		cmocka_unit_test(streams_that_nobody_wants_are_refused),
 		cmocka_unit_test(who_is_silent_in_numbers_loses_to_who_is_not),

@@ -33,6 +33,7 @@ struct notes {
 	bool has_theirs;
 	int tests;
 	int begun;
+	int lines_at_end; /* said before the end of the last test was told */
 	char said[4096];
 };
 
@@ -58,6 +59,7 @@ static inline void on_ended(void *ctx, struct server_test *test)
 	if (test->theirs)
 		notes.theirs = *test->theirs;
 	notes.tests++;
+	notes.lines_at_end = atomic_load(&notes.lines);
 	atomic_fetch_add(&notes.ends, 1);
 }
 
