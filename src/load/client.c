@@ -181,7 +181,15 @@ static int check_params(const struct wire_params *p, struct err *e)
 		return err_set(e, -EINVAL, "requests go to the server: no %s", only);
 	if (p->mode != WIRE_BULK && (p->request_bytes == 0 || p->response_bytes == 0))
 		return err_set(e, -EINVAL, "requests and responses have at least 1 byte");
-	return p->mode == WIRE_CRR && p->udp ? err_set(e, -EINVAL, "crr needs TCP") : 0;
+	if (p->mode == WIRE_CRR && p->udp)
+		return err_set(e, -EINVAL, "crr needs TCP");
+	if (p->mode == WIRE_RR && p->udp &&
+	    (p->request_bytes < WIRE_RR_UDP_MIN || p->response_bytes < WIRE_RR_UDP_MIN))
+		return err_set(e, -EINVAL,
+			       "requests and responses over UDP carry a number and have at least "
+			       "%d bytes",
+			       WIRE_RR_UDP_MIN);
+	return 0;
 }
 
 static int open_samples(struct client *c, struct err *e)

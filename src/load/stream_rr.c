@@ -33,7 +33,7 @@ struct rr {
 
 static size_t size_of(const struct stream_cfg *cfg, unsigned int bytes)
 {
-	const size_t least = cfg->udp ? sizeof(uint64_t) : 1;
+	const size_t least = cfg->udp ? WIRE_RR_UDP_MIN : 1;
 
 	return bytes < least ? least : bytes;
 }

@@ -73,6 +73,7 @@ enum wire_errno {
 #define WIRE_UDP_LENGTH_MAX 65507
 #define WIRE_UDP_LENGTH_MIN 16 /* what a datagram's header takes */
 #define WIRE_RR_SIZE_MAX (1U << 20)
+#define WIRE_RR_UDP_MIN 8 /* what the number of a request over UDP takes */
 
 /* What is done with the streams. */
 enum wire_mode {

@@ -484,9 +484,9 @@ static const struct row rows[] = {
 	{ "crr", 0, CLIENT, "[=RATE]", set_mode, WIRE_CRR, 0, MAX_PER_S,
 	  "the same with a connection for each" },
 	{ "request", 0, CLIENT, "SIZE", set_uint_size, PARAM(request_bytes), 1, WIRE_RR_SIZE_MAX,
-	  "bytes of a request (1; UDP 16)" },
+	  "bytes of a request (1; UDP 16, 8 at least)" },
 	{ "response", 0, CLIENT, "SIZE", set_uint_size, PARAM(response_bytes), 1, WIRE_RR_SIZE_MAX,
-	  "bytes of a response (1; UDP 16)" },
+	  "bytes of a response (1; UDP 16, 8 at least)" },
 	{ "flood", 0, CLIENT, "[=RATE]", set_flood, 0, 0, MAX_PER_S,
 	  "smallest datagrams, RATE a second of each stream; flat out without" },
 	{ "arrivals", 0, CLIENT, "KIND", set_arrivals,
@@ -709,6 +709,13 @@ static int check_round_trips(const struct traffic_args *a, struct err *e)
 		return err_set(e, -EINVAL, "--request and --response go with --rr or --crr");
 	if (p->mode == WIRE_CRR && (p->udp || a->sweep))
 		return err_set(e, -EINVAL, "--crr is TCP's, and no part of a sweep: use --rr");
+	if (p->udp && rr &&
+	    ((p->request_bytes && p->request_bytes < WIRE_RR_UDP_MIN) ||
+	     (p->response_bytes && p->response_bytes < WIRE_RR_UDP_MIN)))
+		return err_set(
+			e, -EINVAL,
+			"--request and --response over UDP carry a number: %d bytes at least",
+			WIRE_RR_UDP_MIN);
 	if (rr && a->beside == BESIDE_NOTHING && !a->sweep &&
 	    (p->reverse || p->bidir || p->bytes || p->blocks || a->has_rate))
 		return err_set(

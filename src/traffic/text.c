@@ -222,10 +222,18 @@ void text_interval(struct view *v, unsigned int side, const struct view_row *row
 		interval_row(v, side, "SUM", sum);
 }
 
+/* Bytes of round trips went both ways: neither end's are a receiver's. */
+static const char *role_of_end(const struct view *v, bool of_sender)
+{
+	if (view_is_rr(v))
+		return "requests and responses";
+	return of_sender ? "sender" : "receiver";
+}
+
 static void total_row(struct view *v, unsigned int side, const char *id, const struct view_row *r,
 		      bool of_sender)
 {
-	const char *role = of_sender ? "sender" : "receiver";
+	const char *role = role_of_end(v, of_sender);
 	char head[128], tail[80];
 
 	head_of(v, side, id, r, head);

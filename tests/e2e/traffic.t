@@ -33,7 +33,7 @@ serve() {
 }
 
 program=$*
-plan 43
+plan 44
 # usage WORDS ARGUMENT...: exit code 2, one line with WORDS that ends in where to look
 usage() {
 	words=$1
@@ -71,6 +71,7 @@ usage '-S "256": expected 0 to 255' -c 127.0.0.1 -S 256
 usage '--dscp "af99"' -c 127.0.0.1 --dscp af99
 usage "a datagram has 65507 bytes at most" -c 127.0.0.1 -u -l 100K
 usage "--crr is TCP's" -c 127.0.0.1 --crr -u
+usage "over UDP carry a number: 8 bytes at least" -c 127.0.0.1 -u --rr --request 4
 usage "they need --beside" -c 127.0.0.1 --rr -b 1M
 usage "--beside goes with --rr" -c 127.0.0.1 --beside tcp
 usage "shares of the full rate" -c 127.0.0.1 --sweep 0%..50%

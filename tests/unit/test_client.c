@@ -480,6 +480,18 @@ static void what_cannot_be_asked_for_is_refused_before_a_connection(void **state
 		    .request_bytes = 1,
 		    .response_bytes = 1 },
 		  "crr needs TCP" },
+		{ { .streams = 1,
+		    .mode = WIRE_RR,
+		    .udp = true,
+		    .request_bytes = 7,
+		    .response_bytes = 8 },
+		  "over UDP carry a number and have at least 8 bytes" },
+		{ { .streams = 1,
+		    .mode = WIRE_RR,
+		    .udp = true,
+		    .request_bytes = 8,
+		    .response_bytes = 7 },
+		  "at least 8 bytes" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

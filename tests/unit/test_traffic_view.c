@@ -375,6 +375,20 @@ static void packets_of_an_old_sender_are_mended(void **state)
 	free(t.text);
 }
 
+static void round_trips_have_no_receiver(void **state)
+{
+	struct wire_results came = results_of(262144, -1);
+	static struct table t;
+
+	t.params.mode = WIRE_RR;
+	open_table(&t, 1, 'S');
+	view_ended(t.v, &came, NULL);
+	expect_table(&t, "- - - - - - - - - - - - - - - - - - - - - - - - -\n"
+			 "[ ID] Interval           Transfer     Bitrate\n"
+			 "[  5]   0.00-2.00   sec   256 KBytes  1.05 Mbits/sec                  "
+			 "requests and responses\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +408,7 @@ int main(void)
 		cmocka_unit_test(no_loss_is_over_a_hundred_percent),
 		cmocka_unit_test(packets_of_an_old_peer_are_mended),
 		cmocka_unit_test(packets_of_an_old_sender_are_mended),
+		cmocka_unit_test(round_trips_have_no_receiver),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
