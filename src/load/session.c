@@ -17,8 +17,9 @@
 #define DAY_NS (24 * 3600 * NS_PER_S)	/* of a test that does not say how long it takes */
 #define LOOK_NS (500 * NS_PER_MS)	/* between looks at progress */
 #define BROKEN_NS NS_PER_S		/* for a TEST_END that a stream's end overtook */
-#define RATE_NS (2 * NS_PER_S)		/* over which the rate must not be too high */
-#define RATE_SLACK 1.1			/* a stream that catches up is no offence */
+#define RATE_NS (250 * NS_PER_MS)	/* how far a client may be ahead of the rate, or behind */
+#define RATE_LOOK_NS (50 * NS_PER_MS)	/* between looks at it */
+#define RATE_SLACK 1.1			/* clocks and timers differ */
 #define STACK_BYTES ((size_t)512 << 10) /* json-c and getnameinfo() take most of it */
 #define TCP_LENGTH_DEFAULT (128U << 10)
 #define UDP_LENGTH_DEFAULT 1460
@@ -170,6 +171,17 @@ static int reserve(struct session *s, uint64_t bytes, struct err *e)
 		       (double)bytes / 1e6);
 }
 
+/* Who asks for no rate gets what is allowed, as far as it is this end's to keep. */
+static uint64_t rate_of(const struct session *s, bool sender)
+{
+	const struct wire_params *p = &s->params;
+	uint64_t share = s->hub->cfg.max_bps / p->streams / (p->bidir ? 2 : 1);
+
+	if (p->rate_bps || !sender || s->hub->cfg.max_bps == 0)
+		return p->rate_bps;
+	return share ? share : 1;
+}
+
 static int init_flow(struct session *s, struct flow *f, unsigned int first, struct err *e)
 {
 	const struct wire_params *p = &s->params;
@@ -177,7 +189,7 @@ static int init_flow(struct session *s, struct flow *f, unsigned int first, stru
 	struct flow_cfg cfg = { .stream = { .sender = sender,
 					    .udp = p->udp,
 					    .mode = p->mode,
-					    .rate_bps = p->rate_bps,
+					    .rate_bps = rate_of(s, sender),
 					    .rr_per_s = p->rr_per_s,
 					    .arrivals = p->arrivals,
 					    .seed = p->seed,
@@ -242,6 +254,7 @@ struct progress {
 	uint64_t omit_ns;	  /* 0 when done */
 	uint64_t broken_ns;	  /* when a stream was found ended; 0: none */
 	uint64_t mark, mark_ns;	  /* bytes when the rate was looked at */
+	double ahead;		  /* bytes more than the rate allows; less: saved */
 };
 
 static int check_flows(struct session *s, bool *ret_sender, struct err *e)
@@ -278,20 +291,38 @@ static uint64_t sum_bytes(const struct flow *f)
 	return bytes;
 }
 
+/* What a client that keeps its rate has sent ahead: blocks are sent whole. */
+static double blocks_ahead(const struct wire_params *p)
+{
+	if (p->rate_bps == 0)
+		return 0;
+	return (double)p->length_bytes * p->streams * (p->bidir ? 2 : 1) *
+	       (p->burst ? p->burst : 1);
+}
+
+/*
+ * What moves beyond the rate adds up, what moves below it is credit; both are bounded, so that a
+ * burst of RATE_NS is the most that comes of it and a test shorter than that is judged too.
+ */
 static int look_at_rate(struct session *s, struct progress *p, uint64_t now, struct err *e)
 {
-	double bps;
+	const double bps = (double)s->hub->cfg.max_bps, most = bps / 8 * (double)RATE_NS / 1e9;
+	const double moved = (double)(p->bytes - p->mark), passed = (double)(now - p->mark_ns);
 
-	if (s->hub->cfg.max_bps == 0 || now - p->mark_ns < RATE_NS)
+	if (s->hub->cfg.max_bps == 0)
 		return 0;
-	bps = (double)(p->bytes - p->mark) * 8e9 / (double)(now - p->mark_ns);
+	p->ahead += moved - bps * RATE_SLACK / 8 * passed / 1e9;
+	if (p->ahead < -most)
+		p->ahead = -most;
 	p->mark = p->bytes;
 	p->mark_ns = now;
-	if (bps <= (double)s->hub->cfg.max_bps * RATE_SLACK)
+	if (p->ahead <= most + blocks_ahead(&s->params))
 		return 0;
 	session_refuse(s, WIRE_ETOTALRATE, 0);
-	return err_set(e, -EPERM, "moves %.0f bit/s, at most %.0f are allowed", bps,
-		       (double)s->hub->cfg.max_bps);
+	return err_set(e, -EPERM,
+		       "moved %.0f bytes more than the %.0f bit/s that are allowed, at most a "
+		       "quarter of a second's may be ahead",
+		       p->ahead, bps);
 }
 
 /* Whether the client uses what it has been given, and no more. */
@@ -328,6 +359,7 @@ static void omit_when_due(struct session *s, struct progress *p, uint64_t now)
 /* What is due while the test runs; the time of the next look. */
 static int look(struct session *s, struct progress *p, uint64_t *ret_next, struct err *e)
 {
+	const uint64_t gap = s->hub->cfg.max_bps ? RATE_LOOK_NS : LOOK_NS;
 	uint64_t now = clock_mono_ns();
 	int r = look_at_streams(s, p, e);
 
@@ -340,7 +372,7 @@ static int look(struct session *s, struct progress *p, uint64_t *ret_next, struc
 		tell(s, s->hub->cfg.watch.tick);
 		p->tick_ns += s->hub->cfg.interval_ns;
 	}
-	*ret_next = earlier(earlier(p->tick_ns, now + earlier(LOOK_NS, s->hub->cfg.idle_ns)),
+	*ret_next = earlier(earlier(p->tick_ns, now + earlier(gap, s->hub->cfg.idle_ns)),
 			    p->omit_ns ? p->omit_ns : UINT64_MAX);
 	return 0;
 }
@@ -367,8 +399,10 @@ static int watch_test(struct session *s, struct err *e)
 		r = channel_read_state(&s->ch, &state, e);
 	if (r < 0)
 		return r;
-	if (state == WIRE_TEST_END)
-		return 0;
+	if (state == WIRE_TEST_END) {
+		p.bytes = sum_bytes(&s->rx) + sum_bytes(&s->tx);
+		return look_at_rate(s, &p, clock_mono_ns(), e);
+	}
 	if (state == WIRE_CLIENT_TERMINATE || state == WIRE_DONE)
 		return err_set(e, -ECONNABORTED, "ended the test early");
 	return err_set(e, -EPROTO, "sent %d (%s) during the test", state, wire_state_name(state));

@@ -505,7 +505,7 @@ static const struct row rows[] = {
 	{ "server-max-duration", 0, SERVER, "S", set_count, AT(max_duration_s), 1,
 	  WIRE_TIME_MAX_S },
 	{ "max-rate", 0, SERVER, "RATE", set_bps, AT(max_bps),
-	  .help = "of a client, all its streams together, such as 1G" },
+	  .help = "of a client, all its streams together, such as 1G; over a quarter of a second" },
 	{ "server-bitrate-limit", 0, SERVER, "RATE", set_bps, AT(max_bps) },
 	{ "idle-timeout", 0, SERVER, "S", set_count, AT(idle_s), 1, 86400,
 	  "a test without a byte for so long is dropped (120)" },

@@ -442,7 +442,33 @@ static void who_overstays_is_dropped(void **state)
 	assert_contains(notes.said, "did not end the test in time");
 	fast.max_bps = 1000000;
 	assert_int_equal(overstay(&fast, "{\"tcp\":true,\"time\":9}", 1000000), WIRE_ETOTALRATE);
-	assert_contains(notes.said, "at most 1000000 are allowed");
+	assert_contains(notes.said, "more than the 1000000 bit/s that are allowed");
+}
+
+/* A test that is over before anybody looked; and one in which this end sends. */
+static void a_rate_is_kept_in_short_tests_too(void **state)
+{
+	const uint64_t start = clock_mono_ns();
+	struct server_cfg cfg = server_cfg_of(0);
+	struct client_cfg client;
+	struct server *s;
+	struct client *c;
+	double most;
+
+	cfg.max_bps = 8000000; /* 1 MB/s */
+	s = start_server(&cfg);
+	client = client_of(s);
+	client.params.reverse = true;
+	client.params.streams = 2;
+	c = run_client(&client, 400);
+	most = (double)(clock_mono_ns() - start) / 1e9 * 1e6 + 2 * 128 * 1024;
+	assert_true((double)(client_theirs(c)->streams[0].bytes +
+			     client_theirs(c)->streams[1].bytes) <= most);
+	client_close(c);
+	server_close(s);
+	assert_string_equal(notes.said, "");
+
+	assert_int_equal(overstay(&cfg, "{\"tcp\":true,\"time\":1}", 2000000), WIRE_ETOTALRATE);
 }
 
 static void a_client_that_vanishes_is_named_once_and_before_the_end(void **state)
@@ -697,6 +723,7 @@ int main(void)
 		cmocka_unit_test(error_numbers_are_those_of_stock_clients),
 		cmocka_unit_test(what_the_owner_does_not_allow_is_refused),
 		cmocka_unit_test(who_overstays_is_dropped),
+		cmocka_unit_test(a_rate_is_kept_in_short_tests_too),
 		cmocka_unit_test(a_client_that_vanishes_is_named_once_and_before_the_end),
 		cmocka_unit_test(a_server_that_ends_says_so_to_all),
 		cmocka_unit_test(streams_that_nobody_wants_are_refused),
