@@ -215,18 +215,43 @@ int endpoint_bind(int fd, int family, const char *address, uint16_t port, struct
 	return 0;
 }
 
+static int option(int fd, int name)
+{
+	int v = 0;
+	socklen_t len = sizeof(v);
+
+	return getsockopt(fd, SOL_SOCKET, name, &v, &len) < 0 ? -1 : v;
+}
+
+/* The kernel cuts a buffer to its bound without a word; what it says it has is twice what is. */
+static int check_buffer(int fd, int name, int window, struct err *e)
+{
+	const bool send = name == SO_SNDBUF;
+	int got = option(fd, name);
+
+	if (got >= window)
+		return 0;
+	return err_set(e, -ENOBUFS,
+		       "window of %d bytes (-w): the kernel gives the %s buffer %d; raise "
+		       "net.core.%s or ask for less",
+		       window, send ? "send" : "receive", got, send ? "wmem_max" : "rmem_max");
+}
+
 /*
  * What a TCP socket may hold, now that it may have been connected for long: the kernel grows the
  * window it offers by itself no more once its buffer is fixed.
  */
 static int set_window(int fd, int type, int window, struct err *e)
 {
+	int r;
+
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &window, sizeof(window)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &window, sizeof(window)) < 0)
 		return err_sys(e, "window of %d bytes", window);
 	if (type == SOCK_STREAM)
 		setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &window, sizeof(window));
-	return 0;
+	r = check_buffer(fd, SO_SNDBUF, window, e);
+	return r < 0 ? r : check_buffer(fd, SO_RCVBUF, window, e);
 }
 
 static int set_tcp(int fd, const struct wire_params *p, struct err *e)
@@ -262,14 +287,6 @@ static int set_ip(int fd, int domain, const struct wire_params *p, struct err *e
 			    ? setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &df_6, sizeof(df_6))
 			    : setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &df, sizeof(df));
 	return r < 0 ? err_sys(e, "forbid fragments") : 0;
-}
-
-static int option(int fd, int name)
-{
-	int v = 0;
-	socklen_t len = sizeof(v);
-
-	return getsockopt(fd, SOL_SOCKET, name, &v, &len) < 0 ? -1 : v;
 }
 
 int endpoint_options(int fd, const struct wire_params *p, struct err *e)

@@ -34,8 +34,11 @@ static int add_stream(struct session *s, int fd, struct err *e)
 	int r = endpoint_options(fd, &s->params, e);
 
 	if (r < 0) {
-		session_refuse(
-			s, s->params.congestion[0] ? WIRE_ESETCONGESTION : WIRE_ECREATESTREAM, -r);
+		session_refuse(s,
+			       r == -ENOBUFS		 ? WIRE_ESETBUF2
+			       : s->params.congestion[0] ? WIRE_ESETCONGESTION
+							 : WIRE_ECREATESTREAM,
+			       -r);
 		return r;
 	}
 	if (s->params.udp)

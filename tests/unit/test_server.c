@@ -710,6 +710,43 @@ static void without_descriptors_clients_wait_and_are_served(void **state)
 	assert_contains(notes.said, "no more file descriptors");
 }
 
+/* 512 MB, the most that can be asked for; more than the kernel gives without being told to. */
+static void a_window_that_the_kernel_cuts_is_refused_with_the_remedy(void **state)
+{
+	struct server *s = new_server(0);
+	struct client_cfg cfg = client_of(s);
+	struct client *c = NULL;
+	struct err e = {};
+	unsigned long bound = 0;
+	FILE *f = fopen("/proc/sys/net/core/wmem_max", "re");
+	int fd, data;
+
+	if (!f || fscanf(f, "%lu", &bound) != 1 || bound >= WIRE_WINDOW_MAX / 2) {
+		if (f)
+			fclose(f);
+		server_close(s);
+		print_message("net.core.wmem_max is unknown or larger than any window\n");
+		skip();
+	}
+	fclose(f);
+	cfg.params.window_bytes = WIRE_WINDOW_MAX;
+	assert_int_equal(client_open(&c, &cfg, &e), 0);
+	assert_int_equal(client_start(c, &e), -ENOBUFS);
+	assert_contains(e.msg, "window of 536870912 bytes");
+	assert_contains(e.msg, "raise net.core.wmem_max");
+	client_close(c);
+
+	fd = ask(s, COOKIE, "{\"tcp\":true,\"time\":1,\"parallel\":1,\"window\":536870912}");
+	assert_int_equal(take(fd), WIRE_CREATE_STREAMS);
+	data = connect_to(s);
+	put(data, COOKIE, 37);
+	assert_int_equal(take_error(fd), WIRE_ESETBUF2);
+	close(data);
+	close(fd);
+	server_close(s);
+	assert_contains(notes.said, "raise net.core.wmem_max");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -723,6 +760,7 @@ int main(void)
 		cmocka_unit_test(error_numbers_are_those_of_stock_clients),
 		cmocka_unit_test(what_the_owner_does_not_allow_is_refused),
 		cmocka_unit_test(who_overstays_is_dropped),
+		cmocka_unit_test(a_window_that_the_kernel_cuts_is_refused_with_the_remedy),
 		cmocka_unit_test(a_rate_is_kept_in_short_tests_too),
 		cmocka_unit_test(a_client_that_vanishes_is_named_once_and_before_the_end),
 		cmocka_unit_test(a_server_that_ends_says_so_to_all),
