@@ -309,6 +309,14 @@ static int greet(struct client *c, struct err *e)
 	return r < 0 ? r : expect(c, WIRE_PARAM_EXCHANGE, e);
 }
 
+static int say_absent(struct err *e)
+{
+	struct err why = *e;
+
+	return err_set(e, why.code,
+		       "%.900s; is \"irqlab traffic -s\" or \"iperf3 -s\" running there?", why.msg);
+}
+
 /* A server between two tests is busy or not listening for some milliseconds. */
 static int greet_patiently(struct client *c, struct err *e)
 {
@@ -323,8 +331,7 @@ static int greet_patiently(struct client *c, struct err *e)
 		if (is_interrupted(c))
 			return say_interrupted(e);
 		if (clock_mono_ns() >= until)
-			return r == -ECONNREFUSED ? err_wrap(e, "is \"iperf3 -s\" running there?")
-						  : r;
+			return r == -ECONNREFUSED ? say_absent(e) : r;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &gap, NULL);
 	}
 }
