@@ -47,6 +47,14 @@ static int print_help(struct err *e)
 	return EXIT_DONE;
 }
 
+static void warn(const struct traffic_args *a)
+{
+	_cleanup_(buf_release) struct buf idle = {};
+
+	args_idle(a, &idle);
+	fputs(buf_str(&idle), stderr);
+}
+
 static int write_pid(const char *path, struct err *e)
 {
 	_cleanup_(fclose_filep) FILE *f = fopen(path, "we");
@@ -106,6 +114,7 @@ static int traffic(int argc, char **argv, struct err *e)
 		puts("irqlab " IRQLAB_VERSION);
 		return EXIT_DONE;
 	}
+	warn(&a);
 	atomic_store(&interrupted, false);
 	atomic_store(&interrupted_ns, 0);
 	sigaction(SIGINT, &act, &old_int);

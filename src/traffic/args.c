@@ -18,6 +18,8 @@
 #define UDP_RATE_BPS 1000000
 #define TCP_LENGTH (128U << 10)
 #define SWEEP_RR_PER_S 1000
+#define SWEEP_STEP 10 /* [percent] */
+#define RR_BYTES 64   /* of requests and responses, as in a plan */
 #define TIMEOUT_MAX_MS 86400000
 
 enum who {
@@ -174,21 +176,39 @@ static int set_bps(const struct row *row, const char *text, struct traffic_args 
 						  : 0;
 }
 
+/* ".5" is half a second, as iperf3 has it. */
 static int set_interval(const struct row *row, const char *text, struct traffic_args *a,
 			struct err *e)
 {
+	char whole[32];
 	double v = 0;
 
-	if (text_double(text, &v) < 0 || !(v == 0 || (v >= 0.1 && v <= 3600)))
+	snprintf(whole, sizeof(whole), "%s%.30s", *text == '.' ? "0" : "", text);
+	if (text_double(whole, &v) < 0 || !(v == 0 || (v >= 0.1 && v <= 3600)))
 		return refuse(row, text, "0 or 0.1 to 3600 seconds", e);
 	a->interval_s = v;
 	return 0;
 }
 
+static int set_seconds(const struct row *row, const char *text, struct traffic_args *a,
+		       struct err *e)
+{
+	char form[80];
+	uint64_t v = 0;
+
+	if (text_u64(text, &v) >= 0 && v >= row->min && v <= row->max) {
+		*(unsigned int *)target(row, a) = (unsigned int)v;
+		return 0;
+	}
+	snprintf(form, sizeof(form), "whole seconds from %llu to %llu",
+		 (unsigned long long)row->min, (unsigned long long)row->max);
+	return refuse(row, text, form, e);
+}
+
 static int set_time(const struct row *row, const char *text, struct traffic_args *a, struct err *e)
 {
 	a->has_time = true;
-	return set_uint(row, text, a, e);
+	return set_seconds(row, text, a, e);
 }
 
 static int set_format(const struct row *row, const char *text, struct traffic_args *a,
@@ -302,6 +322,7 @@ static int set_mode(const struct row *row, const char *text, struct traffic_args
 	a->params.mode = (enum wire_mode)row->offset;
 	if (!text)
 		return 0;
+	a->has_rr_rate = true;
 	if (text_bps(text, &a->params.rr_per_s) < 0 || a->params.rr_per_s > row->max)
 		return refuse(row, text, "round trips a second of each stream, such as 1000", e);
 	return 0;
@@ -366,7 +387,7 @@ static int set_sweep(const struct row *row, const char *text, struct traffic_arg
 	const char *dots = strstr(text, ".."), *colon = strchr(text, ':');
 	const char *end = colon ? colon : text + strlen(text);
 
-	a->sweep_step = 10;
+	a->sweep_step = SWEEP_STEP;
 	if (!dots || dots > end || !take_share(text, dots, &a->sweep_from) ||
 	    !take_share(dots + 2, end, &a->sweep_to) || a->sweep_from > a->sweep_to ||
 	    (colon && !take_share(colon + 1, text + strlen(text), &a->sweep_step)))
@@ -423,7 +444,7 @@ static const struct row rows[] = {
 
 	{ "udp", 'u', CLIENT, NULL, set_flag, PARAM(udp), .help = "UDP instead of TCP" },
 	{ "time", 't', CLIENT, "S", set_time, PARAM(time_s), 0, WIRE_TIME_MAX_S,
-	  "seconds to run (10; 0: until interrupted)" },
+	  "whole seconds to run (10; 0: until interrupted)" },
 	{ "bytes", 'n', CLIENT, "SIZE", set_size, PARAM(bytes), 1, UINT64_MAX >> 4,
 	  "end after so many bytes in each direction, instead of -t" },
 	{ "blockcount", 'k', CLIENT, "N", set_size, PARAM(blocks), 1, UINT64_MAX >> 28,
@@ -453,7 +474,7 @@ static const struct row rows[] = {
 	{ "linux-congestion", 0, CLIENT, "NAME", set_chars, PARAM(congestion), 0, 15 },
 	{ "cport", 0, CLIENT, "N", set_count, AT(cport), 1, 65535,
 	  "local port of the first stream, the next one the next" },
-	{ "omit", 'O', CLIENT, "S", set_uint, PARAM(omit_s), 0, WIRE_OMIT_MAX_S,
+	{ "omit", 'O', CLIENT, "S", set_seconds, PARAM(omit_s), 0, WIRE_OMIT_MAX_S,
 	  "seconds at the start that do not count" },
 	{ "title", 'T', CLIENT, "TEXT", set_text, AT(title), .help = "put TEXT before each line" },
 	{ "extra-data", 0, CLIENT, "TEXT", set_chars, PARAM(extra_data), 0, 1023,
@@ -484,9 +505,9 @@ static const struct row rows[] = {
 	{ "crr", 0, CLIENT, "[=RATE]", set_mode, WIRE_CRR, 0, MAX_PER_S,
 	  "the same with a connection for each" },
 	{ "request", 0, CLIENT, "SIZE", set_uint_size, PARAM(request_bytes), 1, WIRE_RR_SIZE_MAX,
-	  "bytes of a request (1; UDP 16, 8 at least)" },
+	  "bytes of a request (64, as in a plan; UDP: 8 at least)" },
 	{ "response", 0, CLIENT, "SIZE", set_uint_size, PARAM(response_bytes), 1, WIRE_RR_SIZE_MAX,
-	  "bytes of a response (1; UDP 16, 8 at least)" },
+	  "bytes of a response (64, as in a plan; UDP: 8 at least)" },
 	{ "flood", 0, CLIENT, "[=RATE]", set_flood, 0, 0, MAX_PER_S,
 	  "smallest datagrams, RATE a second of each stream; flat out without" },
 	{ "arrivals", 0, CLIENT, "KIND", set_arrivals,
@@ -495,7 +516,7 @@ static const struct row rows[] = {
 	{ "beside", 0, CLIENT, "KIND", set_beside,
 	  .help = "round trips while tcp, udp or flood runs; -b, -P, -R and -l are the load's" },
 	{ "sweep", 0, CLIENT, "A%..B%[:STEP]", set_sweep,
-	  .help = "round trips at shares of the load's full rate: throughput against latency" },
+	  .help = "round trips at shares of the load's full rate, B always (STEP 10; --rr=1000)" },
 
 	{ "one-off", '1', SERVER, NULL, set_flag, AT(one_off), .help = "end after one test" },
 	{ "max-clients", 0, SERVER, "N", set_count, AT(max_clients), 1, 65536,
@@ -583,6 +604,30 @@ int args_help(struct buf *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
+/* The rows of @from to @to whose name begins with @name, as " --time, --timestamps". */
+static size_t list_beginnings(const char *name, size_t from, size_t to, struct buf *out)
+{
+	size_t nr = 0;
+
+	for (size_t i = from; i < to; i++)
+		if (strncmp(row_at(i)->name, name, strlen(name)) == 0)
+			buf_printf(out, "%s --%s", nr++ ? "," : "", row_at(i)->name);
+	return nr;
+}
+
+/* What is not here is named only where nothing else is meant. */
+static int say_ambiguous(const char *name, struct err *e)
+{
+	_cleanup_(buf_release) struct buf out = {};
+
+	if (list_beginnings(name, 0, ARRAY_SIZE(rows), &out) < 2) {
+		buf_reset(&out);
+		if (list_beginnings(name, 0, NR_ROWS, &out) < 2)
+			return 0;
+	}
+	return err_set(e, -EINVAL, "--%s is ambiguous:%s", name, buf_str(&out));
+}
+
 /* Of an option that getopt_long() did not take. */
 static int no_option(int c, const char *arg, struct err *e)
 {
@@ -600,6 +645,8 @@ static int no_option(int c, const char *arg, struct err *e)
 	if (optopt)
 		return err_set(e, -EINVAL, "no option \"-%c\"", optopt);
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(arg, "="), arg);
+	if (strncmp(name, "--", 2) == 0 && say_ambiguous(name + 2, e) < 0)
+		return e->code;
 	near = strncmp(name, "--", 2) == 0 ? text_nearest(name + 2, words) : NULL;
 	if (near)
 		return err_set(e, -EINVAL, "no option \"%s\", the nearest is --%s", name, near);
@@ -791,17 +838,16 @@ static void fill_in(struct traffic_args *a)
 		snprintf(p->title, sizeof(p->title), "%s", a->title);
 	if (!a->has_time && !p->bytes && !p->blocks)
 		p->time_s = 10;
-	if (a->sweep && p->mode == WIRE_BULK) {
+	if (a->sweep) {
 		p->mode = WIRE_RR;
-		p->rr_per_s = SWEEP_RR_PER_S;
+		if (!a->has_rr_rate)
+			p->rr_per_s = SWEEP_RR_PER_S;
 	}
 	if (a->sweep && a->beside == BESIDE_NOTHING)
 		a->beside = BESIDE_TCP;
 	if (p->mode != WIRE_BULK) {
-		unsigned int least = p->udp ? WIRE_UDP_LENGTH_MIN : 1;
-
-		p->request_bytes = p->request_bytes ? p->request_bytes : least;
-		p->response_bytes = p->response_bytes ? p->response_bytes : least;
+		p->request_bytes = p->request_bytes ? p->request_bytes : RR_BYTES;
+		p->response_bytes = p->response_bytes ? p->response_bytes : RR_BYTES;
 	}
 	if (a->flood && p->mode == WIRE_BULK) {
 		p->udp = true;
@@ -813,6 +859,53 @@ static void fill_in(struct traffic_args *a)
 	}
 	if (!p->udp && p->length_bytes == 0)
 		p->length_bytes = TCP_LENGTH;
+}
+
+/* Which protocols carry data: the round trips' and, beside them, the load's. */
+static void protocols(const struct traffic_args *a, bool *ret_tcp, bool *ret_udp)
+{
+	bool udp = a->params.udp, load_udp = udp;
+
+	if (a->beside != BESIDE_NOTHING)
+		load_udp = a->beside != BESIDE_TCP;
+	*ret_tcp = !udp || !load_udp;
+	*ret_udp = udp || load_udp;
+}
+
+void args_idle(const struct traffic_args *a, struct buf *out)
+{
+	const struct wire_params *p = &a->params;
+	const struct {
+		const char *name;
+		bool given, for_udp;
+	} some[] = {
+		{ "--gsro", p->gsro, true },
+		{ "--dont-fragment", p->dont_fragment, true },
+		{ "--udp-counters-64bit", p->udp_counters_64bit, true },
+		{ "-Z", p->zerocopy, false },
+		{ "-N", p->nodelay, false },
+	};
+	bool tcp, udp;
+
+	if (a->server)
+		return;
+	protocols(a, &tcp, &udp);
+	for (size_t i = 0; i < ARRAY_SIZE(some); i++)
+		if (some[i].given && !(some[i].for_udp ? udp : tcp))
+			buf_printf(out, "irqlab: %s has no effect with %s\n", some[i].name,
+				   tcp ? "TCP" : "UDP");
+}
+
+static int check_arrivals(const struct traffic_args *a, struct err *e)
+{
+	const struct wire_params *p = &a->params;
+
+	if (p->arrivals != WIRE_POISSON || p->rr_per_s || p->rate_bps || a->flood_per_s)
+		return 0;
+	return err_set(
+		e, -EINVAL,
+		"--arrivals poisson goes with a rate: --rr=RATE, --crr=RATE, --flood=RATE or "
+		"-b RATE");
 }
 
 int args_parse(int argc, char **argv, struct traffic_args *a, struct err *e)
@@ -831,7 +924,8 @@ int args_parse(int argc, char **argv, struct traffic_args *a, struct err *e)
 	r = check_role(a, &g, e);
 	if (r >= 0 && !a->server)
 		r = check_client(a, e);
-	if (r >= 0)
-		fill_in(a);
-	return r;
+	if (r < 0)
+		return r;
+	fill_in(a);
+	return check_arrivals(a, e);
 }

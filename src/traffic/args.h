@@ -31,7 +31,7 @@ struct traffic_args {
 	bool v4, v6;
 	/* the test */
 	struct wire_params params;
-	bool has_rate, has_time, flood;
+	bool has_rate, has_rr_rate, has_time, flood;
 	uint64_t flood_per_s; /* of each stream; 0: flat out */
 	int cpu;	      /* -A n; -1: anywhere */
 	uint64_t cport;
@@ -53,5 +53,9 @@ struct traffic_args {
 /* Defaults, what @argv says, and whether that goes together; -EINVAL with the reason. */
 int args_parse(int argc, char **argv, struct traffic_args *a, struct err *e);
 int args_help(struct buf *out);
+/* A line for each option given that does nothing in this test: scripts may pass it, but not
+ * unheard.
+ */
+void args_idle(const struct traffic_args *a, struct buf *out);
 
 #endif

@@ -126,6 +126,15 @@ static struct json_object *point_json(const struct point_of_curve *p)
 	return o;
 }
 
+/* The end is a row also where no step leads to it; 0 after it. */
+static unsigned int next_share(const struct traffic_args *a, unsigned int share)
+{
+	if (share >= a->sweep_to)
+		return 0;
+	share += a->sweep_step;
+	return share < a->sweep_to ? share : a->sweep_to;
+}
+
 static int curve(const struct traffic_run *run, struct out *o, double full_bps,
 		 struct json_object *points, struct err *e)
 {
@@ -134,7 +143,7 @@ static int curve(const struct traffic_run *run, struct out *o, double full_bps,
 
 	if (!h)
 		return err_nomem(e, "histogram of the round trips");
-	for (unsigned int share = a->sweep_from; share <= a->sweep_to; share += a->sweep_step) {
+	for (unsigned int share = a->sweep_from; share; share = next_share(a, share)) {
 		struct point_of_curve p = { .percent = share, .h = h };
 		int r;
 

@@ -33,7 +33,7 @@ serve() {
 }
 
 program=$*
-plan 44
+plan 56
 # usage WORDS ARGUMENT...: exit code 2, one line with WORDS that ends in where to look
 usage() {
 	words=$1
@@ -54,6 +54,8 @@ usage '-P "1000": expected a number from 1 to' -c 127.0.0.1 -P 1000
 usage '-p "0"' -c 127.0.0.1 -p 0
 usage '-b "fast": expected a bit rate' -c 127.0.0.1 -b fast
 usage '-t "1s"' -c 127.0.0.1 -t 1s
+usage '-t "0.5": expected whole seconds from 0 to' -c 127.0.0.1 -t 0.5
+usage '-i ".01": expected 0 or 0.1' -c 127.0.0.1 -i .01
 usage '-l "0"' -c 127.0.0.1 -l 0
 usage '-w "x"' -c 127.0.0.1 -w x
 usage 'unexpected "extra"' -c 127.0.0.1 extra
@@ -61,6 +63,7 @@ usage "-R is the client's" -s -R
 usage "-b is the client's" -s -b 1M
 usage "-1 is the server's" -c 127.0.0.1 -1
 usage 'no option "--bitrat3", the nearest is --bitrate' -c 127.0.0.1 --bitrat3=1M
+usage '--ti is ambiguous: --timestamps, --time, --title;' -c 127.0.0.1 --ti 1
 usage 'no option "-q"' -c 127.0.0.1 -Jq
 usage 'option "-t" needs a value' -c 127.0.0.1 -t
 usage 'option --reverse takes no value' -c 127.0.0.1 --reverse=yes
@@ -74,6 +77,7 @@ usage "--crr is TCP's" -c 127.0.0.1 --crr -u
 usage "over UDP carry a number: 8 bytes at least" -c 127.0.0.1 -u --rr --request 4
 usage "they need --beside" -c 127.0.0.1 --rr -b 1M
 usage "--beside goes with --rr" -c 127.0.0.1 --beside tcp
+usage "--arrivals poisson goes with a rate" -c 127.0.0.1 --rr --arrivals poisson
 usage "shares of the full rate" -c 127.0.0.1 --sweep 0%..50%
 usage '--max-clients "0"' -s --max-clients 0
 usage "use --bidir" -c 127.0.0.1 -d
@@ -88,7 +92,27 @@ help_is_complete() {
 	done
 }
 ok "--help names the options" help_is_complete
-check "no server is an error" 1 $program -c 127.0.0.1 -p "$(free_port)"
+# said WORDS ARGUMENT...: nobody listens, and WORDS begin a line of what is said about it
+said() {
+	words=$1
+	shift
+	exits 1 $program -c 127.0.0.1 -p "$(free_port)" "$@" >"$dir/said" 2>"$dir/err" && grep -q "^$words" "$dir/err" && return
+	cat "$dir/err"
+	return 1
+}
+ok "no server is an error, with the reason and then what to do" said 'irqlab: connect to .* refused; is "irqlab traffic -s" or '
+ok "an interval may begin with its point" said 'irqlab: connect to ' -i .5
+for o in --gsro --dont-fragment --udp-counters-64bit; do
+	ok "TCP without an effect of $o" said "irqlab: $o has no effect with TCP$" $o
+done
+for o in -Z -N; do
+	ok "UDP without an effect of $o" said "irqlab: $o has no effect with UDP$" $o -u
+done
+silent() {
+	said 'irqlab: connect' "$@" && [ "$(wc -l <"$dir/err")" = 1 ]
+}
+ok "no word about what has an effect" silent -u --gsro --dont-fragment --udp-counters-64bit
+ok "no word about what has an effect on the load" silent -N -Z --gsro --rr --beside udp
 serve ours $program && kill -TERM "$server" && wait "$server"
 result "a server ends by SIGTERM with 0" $?
 server=
