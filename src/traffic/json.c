@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * The JSON document with iperf3's keys (those of 3.12 to 3.21 together) and ours beside them:
- * t_ns, delivery_bps, loss_episodes, incoming_cpu, undelivered_packets, rr.
+ * t_ns, delivery_bps, packets_per_second, loss_episodes, incoming_cpu, undelivered_packets, rr.
  */
 #include <inttypes.h>
 #include <json-c/json.h>
@@ -117,7 +117,7 @@ static struct json_object *test_start(const struct view *v)
 
 	put_text(o, "protocol", p->udp ? "UDP" : "TCP");
 	put_uint(o, "num_streams", p->streams);
-	put_uint(o, "blksize", p->length_bytes);
+	put_uint(o, "blksize", view_is_rr(v) ? p->request_bytes : p->length_bytes);
 	put_uint(o, "omit", p->omit_s);
 	put_uint(o, "duration", p->time_s);
 	put_uint(o, "bytes", p->bytes);
@@ -249,6 +249,8 @@ static struct json_object *interval_row(const struct view *v, const struct view_
 
 	if (socket >= 0)
 		put_int(o, "socket", socket);
+	if (v->params->udp)
+		put_double(o, "packets_per_second", view_pps(r));
 	if (v->params->udp && r->sender)
 		put_uint(o, "packets", r->packets);
 	else if (v->params->udp)
@@ -381,6 +383,7 @@ static struct json_object *udp_total(const struct view_row *r, bool sender)
 	struct json_object *o = times(r);
 
 	put_loss(o, r);
+	put_double(o, "packets_per_second", view_pps(r));
 	put_bool(o, "sender", sender);
 	return o;
 }

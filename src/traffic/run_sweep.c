@@ -26,14 +26,15 @@ static char format_of(const struct traffic_args *a)
 /* One measured point. */
 struct point_of_curve {
 	unsigned int percent;
-	double offered_bps, achieved_bps;
+	double offered_bps, achieved_bps, achieved_pps;
 	struct hist *h;
 	int64_t lost;
 	double seconds;
 };
 
-/* What the receivers of the load in @s got, all directions together. */
-static double received_bps(const struct lane *s)
+/* What the receivers of the load in @s got, all directions together; @of is view_bps() or
+ * view_pps(). */
+static double received(const struct lane *s, double (*of)(const struct view_row *))
 {
 	const struct wire_results *mine = client_mine(s->client),
 				  *theirs = client_theirs(s->client);
@@ -43,12 +44,12 @@ static double received_bps(const struct lane *s)
 		struct view_row sum;
 
 		if (view_sum(s->view, k, s->view->side[k].sender ? theirs : mine, false, &sum))
-			all += view_bps(&sum);
+			all += of(&sum);
 	}
 	return all;
 }
 
-static int flat_out(const struct traffic_run *run, double *ret_bps, struct err *e)
+static int flat_out(const struct traffic_run *run, double *ret_bps, double *ret_pps, struct err *e)
 {
 	_cleanup_(lanes_release) struct lanes s = { .args = run->args,
 						    .interrupted = run->interrupted };
@@ -61,7 +62,8 @@ static int flat_out(const struct traffic_run *run, double *ret_bps, struct err *
 		r = lanes_run(&s, e);
 	if (r < 0)
 		return err_wrap(e, "flat out");
-	*ret_bps = received_bps(&s.v[0]);
+	*ret_bps = received(&s.v[0], view_bps);
+	*ret_pps = received(&s.v[0], view_pps);
 	return 0;
 }
 
@@ -86,7 +88,8 @@ static int measure(const struct traffic_run *run, double full_bps, struct point_
 		r = lanes_run(&s, e);
 	if (r < 0)
 		return err_wrap(e, "%u %%", p->percent);
-	p->achieved_bps = received_bps(&s.v[0]);
+	p->achieved_bps = received(&s.v[0], view_bps);
+	p->achieved_pps = received(&s.v[0], view_pps);
 	side = &s.v[1].view->side[0];
 	if (side->whole)
 		hist_merge(p->h, side->whole);
@@ -104,24 +107,37 @@ static double us(const struct hist *h, double q)
 	return (double)ns / 1e3;
 }
 
-static void print_point(struct out *o, const struct point_of_curve *p, char format)
+/* "  543210/sec" of datagrams; TCP has none. */
+static const char *pps_text(const struct traffic_args *a, double pps, char ret[32])
 {
-	char offered[32], achieved[32];
+	ret[0] = '\0';
+	if (a->beside != BESIDE_TCP)
+		snprintf(ret, 32, "%10.0f/sec  ", pps);
+	return ret;
+}
 
-	out_line(o, "%4u %%  %s/sec  %s/sec  %11llu %9.1f %9.1f %9.1f %9.1f", p->percent,
+static void print_point(struct out *o, const struct traffic_args *a, const struct point_of_curve *p)
+{
+	char offered[32], achieved[32], pps[32], format = format_of(a);
+
+	out_line(o, "%4u %%  %s/sec  %s/sec  %s%11llu %9.1f %9.1f %9.1f %9.1f", p->percent,
 		 out_unit(offered, p->offered_bps / 8, format),
-		 out_unit(achieved, p->achieved_bps / 8, format), (unsigned long long)p->h->total,
-		 us(p->h, 0.5), us(p->h, 0.99), us(p->h, 0.999), (double)p->h->max / 1e3);
+		 out_unit(achieved, p->achieved_bps / 8, format), pps_text(a, p->achieved_pps, pps),
+		 (unsigned long long)p->h->total, us(p->h, 0.5), us(p->h, 0.99), us(p->h, 0.999),
+		 (double)p->h->max / 1e3);
 	out_flush(o);
 }
 
-static struct json_object *point_json(const struct point_of_curve *p)
+static struct json_object *point_json(const struct traffic_args *a, const struct point_of_curve *p)
 {
 	struct json_object *o = json_object_new_object();
 
 	json_object_object_add(o, "share_percent", json_object_new_int((int)p->percent));
 	json_object_object_add(o, "offered_bps", json_object_new_double(p->offered_bps));
 	json_object_object_add(o, "achieved_bps", json_object_new_double(p->achieved_bps));
+	if (a->beside != BESIDE_TCP)
+		json_object_object_add(o, "packets_per_second",
+				       json_object_new_double(p->achieved_pps));
 	json_object_object_add(o, "rr", view_rr_json(p->h, p->seconds, p->lost));
 	return o;
 }
@@ -154,9 +170,9 @@ static int curve(const struct traffic_run *run, struct out *o, double full_bps,
 		if (r < 0)
 			return r;
 		if (a->json)
-			json_object_array_add(points, point_json(&p));
+			json_object_array_add(points, point_json(a, &p));
 		else
-			print_point(o, &p, format_of(a));
+			print_point(o, a, &p);
 	}
 	return 0;
 }
@@ -166,6 +182,23 @@ static void put_objectp(struct json_object **o)
 	json_object_put(*o);
 }
 
+static void print_head(struct out *o, const struct traffic_args *a, const char *load, double bps,
+		       double pps)
+{
+	bool udp = a->beside != BESIDE_TCP;
+	char text[32], datagrams[64] = "";
+
+	if (udp)
+		snprintf(datagrams, sizeof(datagrams), ", %.0f datagrams/sec", pps);
+	out_line(o, "Flat out: %s/sec%s (%s); now shares of it, %u s each, and round trips",
+		 out_unit(text, bps / 8, format_of(a)), datagrams, load, a->params.time_s);
+	out_line(o,
+		 "share   Offered          Achieved         %sRound trips       p50       "
+		 "p99     p99.9       max  (us)",
+		 udp ? "     Datagrams  " : "");
+	out_flush(o);
+}
+
 int traffic_sweep(const struct traffic_run *run, struct err *e)
 {
 	static const char *const loads[] = { "", "tcp", "udp", "flood" };
@@ -173,21 +206,17 @@ int traffic_sweep(const struct traffic_run *run, struct err *e)
 	_cleanup_(put_objectp) struct json_object *root = json_object_new_object();
 	struct json_object *points = json_object_new_array();
 	struct out o = { .f = run->f, .title = a->title, .timestamps = a->timestamps };
-	double full = 0;
-	char text[32];
-	int r = flat_out(run, &full, e);
+	double full = 0, pps = 0;
+	int r = flat_out(run, &full, &pps, e);
 
 	json_object_object_add(root, "load", json_object_new_string(loads[a->beside]));
 	json_object_object_add(root, "full_bps", json_object_new_double(full));
+	if (a->beside != BESIDE_TCP)
+		json_object_object_add(root, "full_packets_per_second",
+				       json_object_new_double(pps));
 	json_object_object_add(root, "points", points);
 	if (r >= 0 && !a->json) {
-		out_line(&o, "Flat out: %s/sec (%s); now shares of it, %u s each, and round trips",
-			 out_unit(text, full / 8, format_of(a)), loads[a->beside],
-			 a->params.time_s);
-		out_line(&o,
-			 "share   Offered          Achieved         Round trips       p50       "
-			 "p99     p99.9       max  (us)");
-		out_flush(&o);
+		print_head(&o, a, loads[a->beside], full, pps);
 	}
 	if (r >= 0)
 		r = curve(run, &o, full, points, e);

@@ -37,8 +37,13 @@ static void show_connection(struct view *v, int fd)
 static void say_start(struct view *v)
 {
 	const struct wire_params *p = v->params;
-	char end[48];
+	char end[48], what[64];
 
+	if (view_is_rr(v))
+		snprintf(what, sizeof(what), "%u byte requests, %u byte responses",
+			 p->request_bytes, p->response_bytes);
+	else
+		snprintf(what, sizeof(what), "%zu byte blocks", p->length_bytes);
 	if (p->bytes)
 		snprintf(end, sizeof(end), "%llu bytes to send", (unsigned long long)p->bytes);
 	else if (p->blocks)
@@ -46,9 +51,9 @@ static void say_start(struct view *v)
 	else
 		snprintf(end, sizeof(end), "%u second test", p->time_s);
 	out_line(v->out,
-		 "Starting Test: protocol: %s, %u streams, %zu byte blocks, omitting %u seconds, "
+		 "Starting Test: protocol: %s, %u streams, %s, omitting %u seconds, "
 		 "%s, tos %u",
-		 p->udp ? "UDP" : "TCP", p->streams, p->length_bytes, p->omit_s, end, p->tos);
+		 p->udp ? "UDP" : "TCP", p->streams, what, p->omit_s, end, p->tos);
 }
 
 static void say_parameters(struct view *v)
@@ -81,6 +86,9 @@ static const char *title_of(const struct view *v, bool summary)
 {
 	bool sends = v->side[0].sender || v->params->bidir;
 
+	if (view_is_flood(v) && !summary)
+		return sends && !v->params->bidir ? "         Datagrams"
+						  : "         Datagrams       Lost/Total";
 	if (v->params->udp)
 		return !summary && v->side[0].sender && !v->params->bidir
 			       ? "         Total Datagrams"
@@ -136,6 +144,16 @@ static void udp_tail(const struct view_row *r, char ret[80])
 		 (unsigned long long)r->packets, view_lost_percent(r));
 }
 
+/* "  543210/sec", and at a receiver what was lost. */
+static void flood_tail(const struct view_row *r, char ret[80])
+{
+	int n = snprintf(ret, 80, "%10.0f/sec", view_pps(r));
+
+	if (!r->sender)
+		snprintf(ret + n, 80 - (size_t)n, "  %lld/%llu (%.2g%%)", (long long)r->lost,
+			 (unsigned long long)r->packets, view_lost_percent(r));
+}
+
 static void interval_row(struct view *v, unsigned int side, const char *id,
 			 const struct view_row *r)
 {
@@ -143,7 +161,10 @@ static void interval_row(struct view *v, unsigned int side, const char *id,
 	char head[128], tail[80];
 
 	head_of(v, side, id, r, head);
-	if (v->params->udp && r->sender) {
+	if (view_is_flood(v)) {
+		flood_tail(r, tail);
+		out_line(v->out, "%s  %s%s%s", head, tail, *omitted ? "  " : "", omitted);
+	} else if (v->params->udp && r->sender) {
 		out_line(v->out, "%s %s %llu  %s", head, v->params->bidir ? "          " : "",
 			 (unsigned long long)r->packets, omitted);
 	} else if (v->params->udp) {
@@ -197,9 +218,9 @@ static void rr_row(struct view *v, const struct view_row *r, const struct hist *
 	char q[80], id[12];
 
 	quantiles(h, q);
-	out_line(v->out, "[%3s] %6.2f-%-6.2f sec  %11llu  %8.0f/sec %s  %s", rr_id(v, id),
-		 r->start_s, r->end_s, (unsigned long long)r->packets,
-		 s > 0 ? (double)r->packets / s : 0, q, r->omitted ? "(omitted)" : "");
+	out_line(v->out, "[%3s] %6.2f-%-6.2f sec  %11llu  %8.0f/sec %s%s", rr_id(v, id), r->start_s,
+		 r->end_s, (unsigned long long)r->packets, s > 0 ? (double)r->packets / s : 0, q,
+		 r->omitted ? "  (omitted)" : "");
 }
 
 void text_interval(struct view *v, unsigned int side, const struct view_row *rows,
@@ -274,15 +295,21 @@ static void totals_of(struct view *v, unsigned int side, unsigned int i, const s
 static void say_cpu(struct view *v, const struct view_end *end)
 {
 	const struct wire_results *m = end->mine, *t = end->theirs;
-	bool sends = v->side[0].sender;
+	bool sends = v->side[0].sender, rr = view_is_rr(v);
 
 	out_line(v->out,
 		 "CPU Utilization: local/%s %.1f%% (%.1f%%u/%.1f%%s), remote/%s %.1f%% "
 		 "(%.1f%%u/%.1f%%s)",
-		 sends ? "sender" : "receiver", m->cpu_total, m->cpu_user, m->cpu_system,
-		 sends ? "receiver" : "sender", t ? t->cpu_total : 0, t ? t->cpu_user : 0,
-		 t ? t->cpu_system : 0);
-	if (v->params->udp)
+		 rr	 ? "client"
+		 : sends ? "sender"
+			 : "receiver",
+		 m->cpu_total, m->cpu_user, m->cpu_system,
+		 rr	 ? "server"
+		 : sends ? "receiver"
+			 : "sender",
+		 t ? t->cpu_total : 0, t ? t->cpu_user : 0, t ? t->cpu_system : 0);
+	/* of connections that are closed by now an end may not know it */
+	if (v->params->udp || v->params->mode == WIRE_CRR)
 		return;
 	out_line(v->out, "snd_tcp_congestion %s", sends ? m->congestion : t ? t->congestion : "");
 	out_line(v->out, "rcv_tcp_congestion %s", sends ? t ? t->congestion : "" : m->congestion);
@@ -315,15 +342,26 @@ static void rr_total(struct view *v, const struct view_end *end)
 			 (long long)h->total + (long long)lost);
 }
 
-void text_ended(struct view *v, const struct view_end *end)
+/* Datagrams a second, what a flood is about and iperf3's layout has no room for. */
+static void say_packets(struct view *v, unsigned int side, const struct view_end *end)
 {
-	out_line(v->out, RULE);
-	if (view_is_rr(v) && v->who == 'C') {
-		rr_total(v, end);
-		return;
-	}
-	if (v->args->verbose)
-		out_line(v->out, "Test Complete. Summary Results:");
+	bool sends = v->side[side].sender;
+	const struct wire_results *from = sends ? end->mine : end->theirs;
+	const struct wire_results *to = sends ? end->theirs : end->mine;
+	char sent[32] = "unknown", received[32] = "unknown", role[8];
+	struct view_row r;
+
+	if (view_sum(v, side, from, true, &r))
+		snprintf(sent, sizeof(sent), "%.0f", view_pps(&r));
+	if (view_sum(v, side, to, false, &r))
+		snprintf(received, sizeof(received), "%.0f", view_pps(&r));
+	role_of(v, side, role);
+	out_line(v->out, "%s%sDatagrams per second: %s sent, %s received", role, *role ? " " : "",
+		 sent, received);
+}
+
+static void bulk_totals(struct view *v, const struct view_end *end)
+{
 	out_line(v->out, "[ ID]%s Interval           Transfer     Bitrate%s",
 		 v->params->bidir ? "[Role]" : "",
 		 v->who == 'C' && !v->params->udp ? "         Retr" : title_of(v, true));
@@ -333,6 +371,20 @@ void text_ended(struct view *v, const struct view_end *end)
 		if (v->side[k].nr > 1)
 			totals_of(v, k, v->side[k].nr, end);
 	}
+	if (view_is_flood(v))
+		for (unsigned int k = 0; k < v->nr_sides; k++)
+			say_packets(v, k, end);
+}
+
+void text_ended(struct view *v, const struct view_end *end)
+{
+	out_line(v->out, RULE);
+	if (v->args->verbose)
+		out_line(v->out, "Test Complete. Summary Results:");
+	if (view_is_rr(v) && v->who == 'C')
+		rr_total(v, end);
+	else
+		bulk_totals(v, end);
 	if (v->args->verbose && v->who == 'C')
 		say_cpu(v, end);
 }

@@ -23,6 +23,19 @@ double view_bps(const struct view_row *r)
 	return r->end_s > r->start_s ? (double)r->bytes * 8 / (r->end_s - r->start_s) : 0;
 }
 
+bool view_is_flood(const struct view *v)
+{
+	return v->who == 'C' && v->params->udp && v->params->mode == WIRE_BULK &&
+	       (v->args->flood || v->args->beside == BESIDE_FLOOD);
+}
+
+double view_pps(const struct view_row *r)
+{
+	int64_t came = (int64_t)r->packets - (r->lost > 0 ? r->lost : 0);
+
+	return came > 0 && r->end_s > r->start_s ? (double)came / (r->end_s - r->start_s) : 0;
+}
+
 double view_lost_percent(const struct view_row *r)
 {
 	if (r->lost <= 0)

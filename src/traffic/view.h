@@ -112,7 +112,11 @@ void view_flush(struct view *v, const char *error);
 
 /* For the writers. */
 bool view_is_rr(const struct view *v);
+/* A client's load of smallest datagrams; a server sees plain UDP. */
+bool view_is_flood(const struct view *v);
 double view_bps(const struct view_row *r);
+/* Datagrams a second: those sent, or at a receiver those that came. */
+double view_pps(const struct view_row *r);
 /* Of lost in @r; what came twice or late cannot make it less than 0, nor a peer's words over 100.
  */
 double view_lost_percent(const struct view_row *r);

@@ -463,6 +463,32 @@ def test_round_trips(options, floor):
     return doc
 
 
+def test_words_of_round_trips():
+    out, _ = run("ours", "ours", ["-t", "1", "-V", "--rr=100"])
+    assert "1 streams, 64 byte requests, 64 byte responses, omitting" in out, out
+    assert "Test Complete. Summary Results:" in out and "CPU Utilization: local/client " in out, out
+    assert re.search(r"^snd_tcp_congestion \w+\nrcv_tcp_congestion \w+$", out, re.M), out
+    assert not [line for line in out.splitlines() if line.startswith("[") and line.endswith(" ")], out
+    doc = json.loads(run("ours", "ours", ["-t", "1", "-J", "--rr=100", "--request", "100"])[0])
+    assert doc["start"]["test_start"]["blksize"] == 100, doc["start"]
+
+
+def test_packets_per_second():
+    options = ["-t", "1", "--flood=2000"]
+    out, _ = run("ours", "ours", options)
+    sent, came = map(int, re.search(r"^Datagrams per second: (\d+) sent, (\d+) received$", out, re.M).groups())
+    assert 0 < came and sent < 2200, out
+    assert re.search(r"^\[ +\d+\].*bits/sec +\d+/sec$", out, re.M), out
+    out, _ = run("ours", "ours", options + ["--bidir"])
+    assert all(re.search(rf"^\[{role}\] Datagrams per second: \d", out, re.M) for role in ("TX-C", "RX-C")), out
+    for way in [], ["-R"], ["--bidir"]:
+        doc = json.loads(run("ours", "ours", ["-J", *options, *way])[0])
+        sums = [doc["end"][k] for k in doc["end"] if k.startswith("sum")]
+        for s in sums + [s for i in doc["intervals"] for s in i["streams"]]:
+            got = s["packets"] - s.get("lost_packets", 0)
+            assert near(s["packets_per_second"], got / s["seconds"], 0.001) and got > 0, s
+
+
 def test_stock_server_has_no_round_trips():
     p, port, log = serve("stock")
     try:
@@ -496,14 +522,14 @@ def test_beside(kind, options):
     assert re.search(r"^#[12] \[", out, re.M), out
 
 
-def test_sweep():
+def test_sweep(kind):
     s = subprocess.Popen(OURS + ["-s", "-p", str(port := free_port())], stdout=subprocess.DEVNULL)
     try:
         while not listens(port):
             assert s.poll() is None
             time.sleep(0.02)
         c = subprocess.run(OURS + ["-c", "127.0.0.1", "-p", str(port), "-J", "-t", "1", "--sweep", "20%..60%:30",
-                                   "--rr"], capture_output=True, text=True)
+                                   "--rr", "--beside", kind], capture_output=True, text=True)
         doc = json.loads(c.stdout)
     finally:
         s.send_signal(signal.SIGTERM)
@@ -515,6 +541,7 @@ def test_sweep():
         assert p["achieved_bps"] > 0 and p["rr"]["transactions"] > 0, p
         # a bare --rr is 1000 a second here, never back to back
         assert p["rr"]["transactions"] <= 1100, p
+        assert kind == "tcp" or near(p["packets_per_second"], p["achieved_bps"] / 8 / 16, 0.01), p
 
 
 def test_interrupted():
@@ -597,11 +624,14 @@ def plan():
     add("round trips over TCP", False, test_round_trips, ["--rr"], 100)
     add("round trips over UDP at a rate", False, test_round_trips, ["--rr=200", "-u"], 50)
     add("round trips at random times", False, test_round_trips, ["--rr=200", "--arrivals", "poisson", "--seed", "7"], 50)
+    add("the words about round trips", False, test_words_of_round_trips)
+    add("a flood is counted in datagrams", False, test_packets_per_second)
     add("round trips need our server, and that is said", True, test_stock_server_has_no_round_trips)
     add("connect, request, response, close", False, test_round_trips, ["--crr=100"], 20)
     for kind, options in ("tcp", ["-b", "100M"]), ("udp", ["-b", "10M", "-R"]), ("flood", ["-b", "1M"]):
         add("round trips beside " + kind, False, test_beside, kind, options)
-    add("the throughput/latency curve", False, test_sweep)
+    for kind in "tcp", "flood":
+        add("the throughput/latency curve of " + kind, False, test_sweep, kind)
     add("an interrupted test has its totals", False, test_interrupted)
     add("who is not heard is ended by a second signal", False, test_insisting)
     return tests
