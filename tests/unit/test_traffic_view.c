@@ -132,7 +132,7 @@ static void round_trips_and_floods(void **state)
 
 	PARSE(&a, "-c", "h", "--rr=2K", "-u", "--request", "100");
 	assert_true(a.params.mode == WIRE_RR && a.params.rr_per_s == 2000);
-	assert_true(a.params.request_bytes == 100 && a.params.response_bytes == 16);
+	assert_true(a.params.request_bytes == 100 && a.params.response_bytes == 64);
 	PARSE(&a, "-c", "h", "--crr");
 	assert_true(a.params.mode == WIRE_CRR && a.params.rr_per_s == 0);
 	PARSE(&a, "-c", "h", "--flood=1000");
