@@ -125,6 +125,15 @@ static void print_metrics_of(const struct plan *p)
 		       p->nr_metrics == 1 ? "" : "s", plan_min_blocks(p->nr_metrics, p->alpha));
 }
 
+static int print_short_tails(const struct plan *p, struct err *e)
+{
+	_cleanup_(buf_release) struct buf out = {};
+	int r = plan_short_tails(p, &plan_plugins, &out, e);
+
+	fputs(buf_str(&out), stdout);
+	return r;
+}
+
 static int print_power(const struct plan *p, const struct plan_cfg *cfg, const char *file,
 		       struct err *e)
 {
@@ -166,6 +175,9 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 	per_block = p.nr_variants * p.nr_scenarios;
 	print_length(&p);
 	print_metrics_of(&p);
+	r = print_short_tails(&p, e);
+	if (r < 0)
+		return r;
 	r = print_power(&p, cfg, args[0], e);
 	for (unsigned int b = 0; b < p.blocks && r >= 0; b++)
 		print_block(&p, slots + b * per_block, per_block, b);

@@ -92,10 +92,14 @@ static int needs_root(struct err *e)
 
 static int parse_plan(struct run *r, struct err *e)
 {
+	_cleanup_(buf_release) struct buf tails = {};
 	int rc = plan_parse(buf_str(&r->text), r->text.len, r->file, &plan_plugins, &r->plan, e);
 
 	if (rc >= 0 && r->aa)
 		rc = plan_make_aa(&r->plan, e);
+	if (rc >= 0)
+		rc = plan_short_tails(&r->plan, &plan_plugins, &tails, e);
+	run_view_warn(buf_str(&tails));
 	if (rc >= 0)
 		rc = plan_order(&r->plan, &r->slots, &r->nr_slots, e);
 	if (rc < 0)

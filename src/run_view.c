@@ -11,6 +11,11 @@ void run_view_clear(const struct run_view *v)
 		fputs("\r\033[K", stderr);
 }
 
+void run_view_warn(const char *lines)
+{
+	fputs(lines, stderr);
+}
+
 void run_view_phase(void *view, const char *phase)
 {
 	const struct run_view *v = view;

@@ -21,6 +21,8 @@ struct run_view {
 	size_t measured;
 };
 
+/* Lines about the plan, before anything is measured. */
+void run_view_warn(const char *lines);
 void run_view_phase(void *view, const char *phase);
 /* Remove the line before something else is printed. */
 void run_view_clear(const struct run_view *v);

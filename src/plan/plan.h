@@ -16,6 +16,8 @@
 #include "base/plugin.h"
 #include "plan/instance.h"
 
+struct buf;
+
 /* The plug-ins a plan may name, each list ending with NULL. Borrowed. */
 struct plan_registry {
 	const struct plugin *const *knobs;
@@ -171,6 +173,14 @@ struct slot {
  * Return: 0 and an array of blocks * scenarios * variants slots (free()).
  */
 int plan_order(const struct plan *p, struct slot **ret, size_t *ret_nr, struct err *e);
+
+/*
+ * A line for each quantile of the metrics whose trials are too short for it by the plan's own
+ * numbers (rate of round trips or interval of wake-ups, times duration): fewer than 20 samples
+ * beyond it, where trials with fewer than 10 have no such value.  Names the duration that suffices.
+ */
+int plan_short_tails(const struct plan *p, const struct plan_registry *reg, struct buf *out,
+		     struct err *e);
 
 /* Time from the first to the last trial as planned [ns], without what set-up takes. */
 uint64_t plan_length_ns(const struct plan *p);
