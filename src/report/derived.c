@@ -173,6 +173,15 @@ static int levels_of(const struct report *rep, const struct nested_values *v, st
 	return r;
 }
 
+/* Of a metric that no pair of trials has, a spread of the odd rest would claim more. */
+static bool is_judged(const struct report *rep, size_t query)
+{
+	for (size_t i = 0; i < rep->nr_verdicts; i++)
+		if (rep->verdicts[i].query == query && rep->verdicts[i].blocks > 0)
+			return true;
+	return false;
+}
+
 int derived_levels(const struct report *rep, size_t query, struct by_level *ret)
 {
 	_cleanup_(nested_values_release) struct nested_values v = {
@@ -187,7 +196,7 @@ int derived_levels(const struct report *rep, size_t query, struct by_level *ret)
 		return -ENOMEM;
 	for (unsigned int k = 0; k < rep->plan->nr_variants; k++)
 		take_variant(rep, query, k, l.ratio, &v);
-	if (v.n < 2 * rep->plan->nr_variants)
+	if (v.n < 2 * rep->plan->nr_variants || !is_judged(rep, query))
 		return -ENODATA;
 	l.sample = sample_variance(rep, query, l.ratio);
 	*ret = l;

@@ -39,7 +39,7 @@ struct by_level {
 
 /*
  * Variance of metric @query by level, every variant around its own mean.
- * Return: 0; -ENODATA with less than two trials of a variant; -ENOMEM.
+ * Return: 0; -ENODATA with less than two trials of a variant or no pair; -ENOMEM.
  */
 int derived_levels(const struct report *rep, size_t query, struct by_level *ret);
 

@@ -503,10 +503,12 @@ static void dist_row(const struct report *rep, const struct dist *d, unsigned in
 
 static void dist_table(const struct report *rep, const struct dist *d, struct buf *out)
 {
-	buf_puts(out, "<div class=\"scroll\" style=\"margin:12px 0 22px\"><table class=\"stack\">"
-		      "<caption>All good trials and CPUs together. A maximum grows with its n."
-		      "</caption><thead><tr><th scope=\"col\" class=\"left\">variant</th>"
-		      "<th scope=\"col\">n</th>");
+	buf_puts(
+		out,
+		"<div class=\"scroll\" style=\"margin:12px 0 22px\"><table class=\"stack\">"
+		"<caption>All good trials and CPUs together, so that one bad trial can make a tail. A maximum grows with its n."
+		"</caption><thead><tr><th scope=\"col\" class=\"left\">variant</th>"
+		"<th scope=\"col\">n</th>");
 	for (size_t i = 0; i < ARRAY_SIZE(quantiles); i++)
 		buf_printf(out, "<th scope=\"col\">%s</th>", quantiles[i].name);
 	buf_puts(out, "</tr></thead><tbody>\n");

@@ -265,6 +265,7 @@ static void text_dists(const struct report *rep, struct buf *out)
 		for (unsigned int k = 0; k < rep->plan->nr_variants; k++)
 			table_row(out, &t, &at, false, false);
 	}
+	format_wrap(out, "  ", 4, "pooled over trials, so that one bad trial can make a tail");
 	buf_putc(out, '\n');
 }
 

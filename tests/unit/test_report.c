@@ -751,6 +751,7 @@ static void what_is_not_known_is_no_number(void **state)
 		assert_int_equal(report_json(rep, &json, &e), 0);
 		assert_no_nan(buf_str(&text));
 		assert_no_nan(buf_str(&html));
+		assert_null(strstr(buf_str(&text), "spread (sd)"));
 		o = json_tokener_parse(buf_str(&json));
 		v = json_object_array_get_idx(json_object_object_get(o, "verdicts"), 0);
 		assert_null(json_object_object_get(v, "baseline_median"));
