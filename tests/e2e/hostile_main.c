@@ -34,8 +34,8 @@
 #define PATIENCE_MS 30000
 /* What freed chunks a thread keeps at hand count as used; one lost session has more than that. */
 #define AT_HAND_BYTES (64L << 10)
-/* Freed memory that the allocator keeps between what is used. */
-#define KEPT_KB 2048
+/* Freed memory that the allocator keeps: what most clients at once needed, which is chance. */
+#define KEPT_KB (16 << 10)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KEEPS_FREED
 #endif
