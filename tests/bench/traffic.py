@@ -330,6 +330,8 @@ def pace(path, settings):
 
 
 def main():
+    # the namespaces go on every way out
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     names = [line.name for line in LINES] + ["pace"]
     parser = argparse.ArgumentParser(prog="./dev bench traffic", description=__doc__.split("\n\n")[1],
                                      epilog="lines: " + ", ".join(f"{x.name} ({x.title})" for x in LINES) +
