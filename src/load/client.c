@@ -402,31 +402,15 @@ static int set_crr_ends(const struct client *c, struct stream_cfg *cfg, struct e
 static int init_side(struct client *c, enum client_side side, struct err *e)
 {
 	const struct wire_params *p = &c->cfg.params;
-	struct flow_cfg cfg = { .stream = { .sender = side == CLIENT_TX,
-					    .udp = p->udp,
-					    .mode = p->mode,
-					    .rate_bps = p->rate_bps,
-					    .rr_per_s = p->rr_per_s,
-					    .arrivals = p->arrivals,
-					    .seed = p->seed,
-					    .burst = p->burst,
-					    .length_bytes = p->length_bytes,
-					    .request_bytes = p->request_bytes,
-					    .response_bytes = p->response_bytes,
-					    .has_end = !p->udp, /* all close at TEST_END */
-					    .counters_64bit = p->udp_counters_64bit,
-					    .repeating_payload = p->repeating_payload,
-					    .zerocopy = p->zerocopy,
-					    .skip_rx_copy = p->skip_rx_copy,
-					    .gsro = p->gsro },
+	struct flow_cfg cfg = { .stream = stream_cfg_of(p, side == CLIENT_TX),
 				.streams = p->streams,
 				.first_index = p->bidir && side == CLIENT_RX ? p->streams : 0,
 				/* what is omitted does not count towards the limit */
 				.limit_bytes = p->omit_s ? 0 : limit_bytes(p),
 				.cpu = c->cfg.cpu };
-
 	int r = p->mode == WIRE_CRR ? set_crr_ends(c, &cfg.stream, e) : 0;
 
+	cfg.stream.has_end = !p->udp; /* all close at TEST_END */
 	return r < 0 ? r : flow_init(&c->side[side].flow, &cfg, e);
 }
 

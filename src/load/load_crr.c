@@ -6,10 +6,7 @@
 static const struct opt options[] = {
 	{ "rate", OPT_BPS, offsetof(struct traffic_cfg, per_s), "200",
 	  .help = "round trips a second of all streams together, 0 for back to back" },
-	{ "request", OPT_BYTES, offsetof(struct traffic_cfg, request_bytes), "64", .min = 1,
-	  .max = WIRE_RR_SIZE_MAX, .help = "bytes of a request" },
-	{ "response", OPT_BYTES, offsetof(struct traffic_cfg, response_bytes), "64", .min = 1,
-	  .max = WIRE_RR_SIZE_MAX, .help = "bytes of a response" },
+	TRAFFIC_SIZES,
 	TRAFFIC_STREAMS,
 	TRAFFIC_ARRIVALS,
 	TRAFFIC_PORT,

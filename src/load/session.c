@@ -186,32 +186,17 @@ static int init_flow(struct session *s, struct flow *f, unsigned int first, stru
 {
 	const struct wire_params *p = &s->params;
 	bool sender = f == &s->tx;
-	struct flow_cfg cfg = { .stream = { .sender = sender,
-					    .udp = p->udp,
-					    .mode = p->mode,
-					    .rate_bps = rate_of(s, sender),
-					    .rr_per_s = p->rr_per_s,
-					    .arrivals = p->arrivals,
-					    .seed = p->seed,
-					    .burst = p->burst,
-					    .length_bytes = p->length_bytes,
-					    .request_bytes = p->request_bytes,
-					    .response_bytes = p->response_bytes,
-					    /* stock clients keep them open until the results */
-					    .has_end = strncmp(p->version, WIRE_IRQLAB,
-							       strlen(WIRE_IRQLAB)) == 0,
-					    .counters_64bit = p->udp_counters_64bit,
-					    .repeating_payload = p->repeating_payload,
-					    .zerocopy = p->zerocopy,
-					    .skip_rx_copy = p->skip_rx_copy,
-					    .gsro = p->gsro },
+	struct flow_cfg cfg = { .stream = stream_cfg_of(p, sender),
 				.streams = p->streams,
 				.first_index = first,
 				.limit_bytes = sender ? limit_bytes(p) : 0,
 				.cpu = p->server_cpu >= 0 ? p->server_cpu : s->hub->cfg.cpu };
+	int r;
 
-	const int r = reserve(s, p->streams * (uint64_t)stream_block_bytes(&cfg.stream), e);
-
+	cfg.stream.rate_bps = rate_of(s, sender);
+	/* stock clients keep them open until the results */
+	cfg.stream.has_end = strncmp(p->version, WIRE_IRQLAB, strlen(WIRE_IRQLAB)) == 0;
+	r = reserve(s, p->streams * (uint64_t)stream_block_bytes(&cfg.stream), e);
 	return r < 0 ? r : flow_init(f, &cfg, e);
 }
 

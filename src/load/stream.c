@@ -10,6 +10,26 @@
 /* A paced sender sends at least so often: half of what a second may be off by is a block. */
 #define SENDS_PER_S 400
 
+struct stream_cfg stream_cfg_of(const struct wire_params *p, bool sender)
+{
+	return (struct stream_cfg){ .sender = sender,
+				    .udp = p->udp,
+				    .mode = p->mode,
+				    .rate_bps = p->rate_bps,
+				    .rr_per_s = p->rr_per_s,
+				    .arrivals = p->arrivals,
+				    .seed = p->seed,
+				    .burst = p->burst,
+				    .length_bytes = p->length_bytes,
+				    .request_bytes = p->request_bytes,
+				    .response_bytes = p->response_bytes,
+				    .counters_64bit = p->udp_counters_64bit,
+				    .repeating_payload = p->repeating_payload,
+				    .zerocopy = p->zerocopy,
+				    .skip_rx_copy = p->skip_rx_copy,
+				    .gsro = p->gsro };
+}
+
 void stream_break(struct stream *s, int error)
 {
 	if (stream_runs(s))

@@ -48,6 +48,9 @@ struct stream_cfg {
 	socklen_t peer_len, local_len;
 };
 
+/* What @p asks of the streams of one direction; has_end and the ends of crr are the caller's. */
+struct stream_cfg stream_cfg_of(const struct wire_params *p, bool sender);
+
 /*
  * What is left to send, shared by the senders of a flow (-n, -k): a sender takes what it is about
  * to send and gives back what it could not.  At the end of it senders sleep until the phase

@@ -67,6 +67,18 @@ extern const char *const traffic_arrivals[];
 			.max = 65000,                                                        \
 			.help = "first local port: the same queue in every trial; 0 for any" \
 	}
+#define TRAFFIC_SIZES                                                                      \
+	{ "request",                                                                       \
+	  OPT_BYTES,                                                                       \
+	  offsetof(struct traffic_cfg, request_bytes),                                     \
+	  "64",                                                                            \
+	  .min = 1,                                                                        \
+	  .max = WIRE_RR_SIZE_MAX,                                                         \
+	  .help = "bytes of a request" },                                                  \
+	{                                                                                  \
+		"response", OPT_BYTES, offsetof(struct traffic_cfg, response_bytes), "64", \
+			.min = 1, .max = WIRE_RR_SIZE_MAX, .help = "bytes of a response"   \
+	}
 #define TRAFFIC_CPU                                                                                          \
 	{                                                                                                    \
 		"cpu", OPT_STRING, offsetof(struct traffic_cfg, cpu), "",                                    \
