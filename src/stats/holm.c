@@ -40,31 +40,27 @@ void holm_levels(const double *p, size_t m, double alpha, double *ret_alpha)
 /* Adjusted in step k (from 0): the largest (m - k) p of this step and those before. */
 void holm_adjusted(const double *p, size_t m, double *ret_p)
 {
-	for (size_t i = 0; i < m; i++) {
-		size_t own = step(p, m, i);
-
+	for (size_t i = 0; i < m; i++)
 		ret_p[i] = 0;
-		for (size_t j = 0; j < m; j++) {
-			size_t k = step(p, m, j);
+	for (size_t j = 0; j < m; j++) {
+		double own = fmin(1, (double)(m - step(p, m, j)) * p[j]);
 
-			if (k <= own)
-				ret_p[i] = fmax(ret_p[i], fmin(1, (double)(m - k) * p[j]));
-		}
+		for (size_t i = 0; i < m; i++)
+			if (!is_before(p, i, j))
+				ret_p[i] = fmax(ret_p[i], own);
 	}
 }
 
 /* The smallest m/(k + 1) p of this step (from 0, by size) and those after. */
 void bh_adjusted(const double *p, size_t m, double *ret_p)
 {
-	for (size_t i = 0; i < m; i++) {
-		size_t own = step(p, m, i);
-
+	for (size_t i = 0; i < m; i++)
 		ret_p[i] = 1;
-		for (size_t j = 0; j < m; j++) {
-			size_t k = step(p, m, j);
+	for (size_t j = 0; j < m; j++) {
+		double own = (double)m / (double)(step(p, m, j) + 1) * p[j];
 
-			if (k >= own)
-				ret_p[i] = fmin(ret_p[i], (double)m / (double)(k + 1) * p[j]);
-		}
+		for (size_t i = 0; i < m; i++)
+			if (!is_before(p, j, i))
+				ret_p[i] = fmin(ret_p[i], own);
 	}
 }
