@@ -32,10 +32,20 @@ F_SETPIPE_SZ = 1031  # of Linux; fcntl knows it from Python 3.10 on
 AT_ONCE = 6  # tests at a time: most of them are paced and wait
 
 
+# below the range that the kernel gives to clients: one of a test beside this one may not take it
+PORTS = itertools.count(10000 + os.getpid() % 10000)
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that neither TCP nor UDP has in use."""
+    for port in PORTS:
+        try:
+            for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+                with socket.socket(socket.AF_INET, kind) as s:
+                    s.bind(("127.0.0.1", port))
+            return port
+        except OSError:
+            pass
 
 
 def listens(port):
