@@ -77,7 +77,7 @@ static bool is_file(const char *arg)
 static bool is_bad_pick(const char *arg, struct err *e)
 {
 	const char *hash = strrchr(arg, '#');
-	_cleanup_(free_charp) char *file = hash ? strndup(arg, (size_t)(hash - arg)) : NULL;
+	_cleanup_(freep) char *file = hash ? strndup(arg, (size_t)(hash - arg)) : NULL;
 	uint64_t nr = 0;
 
 	if (!file || access(arg, F_OK) == 0 || (strcmp(file, "-") != 0 && access(file, F_OK) < 0))

@@ -34,7 +34,7 @@ static const struct cmdline_opt options[] = {
 /* Read @path to its end into @reader. */
 static int read_file(const char *path, struct import_reader *reader, struct err *e)
 {
-	_cleanup_(free_charp) char *piece = malloc(PIECE);
+	_cleanup_(freep) char *piece = malloc(PIECE);
 	_cleanup_(close_fdp) int fd = -1;
 	int r = 0;
 

@@ -13,7 +13,7 @@
 
 int cmd_store_open(struct store **ret, const char *db, enum store_mode mode, struct err *e)
 {
-	_cleanup_(free_charp) char *path = NULL;
+	_cleanup_(freep) char *path = NULL;
 	int r;
 
 	if (*db)

@@ -84,11 +84,6 @@ static void print_plugins(void)
 	print_kind("\nprobes", plan_plugins.probes);
 }
 
-static void free_slotp(struct slot **p)
-{
-	free(*p);
-}
-
 static void print_block(const struct plan *p, const struct slot *slots, size_t per_block,
 			unsigned int block)
 {
@@ -151,7 +146,7 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 {
 	_cleanup_(buf_release) struct buf text = {};
 	_cleanup_(plan_release) struct plan p = {};
-	_cleanup_(free_slotp) struct slot *slots = NULL;
+	_cleanup_(freep) struct slot *slots = NULL;
 	size_t nr = 0, per_block;
 	const struct plan_cfg *cfg = config;
 	int r;

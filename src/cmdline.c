@@ -16,11 +16,6 @@
 #define MAX_OPTIONS 32
 #define LONG_BASE 256 /* getopt values of options: LONG_BASE + row */
 
-static void free_voidp(void **p)
-{
-	free(*p);
-}
-
 int cmdline_help(const struct command *cmd, struct buf *out)
 {
 	buf_printf(out, "usage: irqlab %s%s%s%s\n\n%s.\n", cmd->name,
@@ -160,7 +155,7 @@ static int count_args(const struct command *cmd, int nr, struct err *e)
 
 int cmdline_run(const struct command *cmd, int argc, char **argv, struct err *e)
 {
-	_cleanup_(free_voidp) void *cfg = NULL;
+	_cleanup_(freep) void *cfg = NULL;
 	int first, ret = 0;
 
 	if (cmd->raw)

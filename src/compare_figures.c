@@ -21,20 +21,6 @@ static const struct import_figure *partner(const struct compare_pair *p, size_t 
 	return g && strcmp(f->unit, g->unit) == 0 ? g : NULL;
 }
 
-static void put_value(struct buf *out, const char *unit, double v)
-{
-	if (strcmp(unit, "ns") == 0)
-		text_si(out, v / 1e9, "s");
-	else if (strcmp(unit, "ratio") == 0)
-		buf_printf(out, "%.4g %%", 100 * v);
-	else if (strcmp(unit, "1/s") == 0)
-		buf_printf(out, "%.6g/s", v);
-	else if (strcmp(unit, "count") == 0)
-		buf_printf(out, "%.10g", v);
-	else
-		text_si(out, v, unit);
-}
-
 static double change(const struct import_figure *a, const struct import_figure *b)
 {
 	return a->value > 0 ? b->value / a->value - 1 : (double)NAN;
@@ -56,8 +42,8 @@ static void put_row(const struct import_figure *a, const struct import_figure *b
 	buf_puts(&name, a->metric);
 	if (*a->labels)
 		buf_printf(&name, " %s", a->labels);
-	put_value(&va, a->unit, a->value);
-	put_value(&vb, b->unit, b->value);
+	import_value_format(&va, a->unit, a->value);
+	import_value_format(&vb, b->unit, b->value);
 	buf_printf(out, "  %-34.34s %12s %12s", buf_str(&name), buf_str(&va), buf_str(&vb));
 	if (isfinite(c))
 		buf_printf(out, " %+8.2f %%", 100 * c);

@@ -122,17 +122,15 @@ static void wrap(struct buf *out, const char *s)
 __attribute__((format(printf, 2, 0))) static char *format(struct buf *out, const char *fmt,
 							  va_list ap)
 {
-	char *text;
+	char *text = text_vprintf(fmt, ap);
 
-	if (vasprintf(&text, fmt, ap) >= 0)
-		return text;
-	out->failed = true;
-	return NULL;
+	out->failed |= !text;
+	return text;
 }
 
 void compare_para(struct buf *out, const char *fmt, ...)
 {
-	_cleanup_(free_charp) char *text = NULL;
+	_cleanup_(freep) char *text = NULL;
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -167,7 +165,7 @@ void compare_json_number(struct buf *out, const char *name, double v)
 
 void compare_json_note(struct buf *out, const char *fmt, ...)
 {
-	_cleanup_(free_charp) char *text = NULL;
+	_cleanup_(freep) char *text = NULL;
 	va_list ap;
 
 	va_start(ap, fmt);

@@ -97,11 +97,6 @@ void compare_pairs_release(struct compare_pairs *p)
 	*p = (struct compare_pairs){};
 }
 
-static void free_boolp(bool **p)
-{
-	free(*p);
-}
-
 static int pairs_init(struct compare_pairs *p, size_t nr)
 {
 	p->a = calloc(nr + 1, sizeof(*p->a));
@@ -160,7 +155,7 @@ static void sort_pairs(struct compare_pairs *p)
 int compare_pairs_within(const struct import_doc *doc, struct compare_pairs *ret)
 {
 	_cleanup_(compare_pairs_release) struct compare_pairs p = {};
-	_cleanup_(free_boolp) bool *taken = calloc(doc->nr_runs + 1, sizeof(*taken));
+	_cleanup_(freep) bool *taken = calloc(doc->nr_runs + 1, sizeof(*taken));
 	size_t left = 0, first = 0, second = 0;
 
 	if (!taken || pairs_init(&p, doc->nr_runs) < 0)
@@ -196,7 +191,7 @@ int compare_pairs_across(const struct import_doc *a, const struct import_doc *b,
 			 struct compare_pairs *ret)
 {
 	_cleanup_(compare_pairs_release) struct compare_pairs p = {};
-	_cleanup_(free_boolp) bool *taken = calloc(b->nr_runs + 1, sizeof(*taken));
+	_cleanup_(freep) bool *taken = calloc(b->nr_runs + 1, sizeof(*taken));
 	size_t nr_a = a->nr_runs < RUNS_MAX ? a->nr_runs : RUNS_MAX;
 	size_t nr_b = b->nr_runs < RUNS_MAX ? b->nr_runs : RUNS_MAX;
 

@@ -50,11 +50,6 @@ static void values_release(struct values *v)
 	free(v->v);
 }
 
-static void free_observationp(struct observation **p)
-{
-	free(*p);
-}
-
 static int side_read(struct store *s, int64_t id, struct side *ret, struct err *e)
 {
 	int r = store_run_read(s, id, &ret->info, e);
@@ -93,7 +88,7 @@ static unsigned int scenario_index(const struct plan *p, const char *name)
 static int values_read(struct store *s, const struct side *side, const struct plan_metric *m,
 		       long variant, struct values *ret, struct err *e)
 {
-	_cleanup_(free_observationp) struct observation *obs = NULL;
+	_cleanup_(freep) struct observation *obs = NULL;
 	size_t nr = 0;
 	const struct store_key key = { .scenario = scenario_index(&side->plan, m->scenario),
 				       .metric = m->metric,

@@ -72,8 +72,8 @@ static int write_special(const char *path, const struct buf *data, struct err *e
 int file_can_write(const char *path, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
-	_cleanup_(free_charp) char *dir = slash ? strndup(path, (size_t)(slash - path) + 1)
-						: strdup(".");
+	_cleanup_(freep) char *dir = slash ? strndup(path, (size_t)(slash - path) + 1)
+					   : strdup(".");
 	struct stat st;
 
 	if (!dir)

@@ -19,20 +19,6 @@
 
 /* ---- figures as text */
 
-static void put_value(struct buf *out, const char *unit, double v)
-{
-	if (strcmp(unit, "ns") == 0)
-		text_si(out, v / 1e9, "s");
-	else if (strcmp(unit, "ratio") == 0)
-		buf_printf(out, "%.4g %%", 100 * v);
-	else if (strcmp(unit, "1/s") == 0)
-		buf_printf(out, "%.6g/s", v);
-	else if (strcmp(unit, "count") == 0)
-		buf_printf(out, "%.15g", v);
-	else
-		text_si(out, v, unit);
-}
-
 /* "direction=sent,stream=5" as " sent stream=5": the keys that everybody knows are not said. */
 static void put_labels(struct buf *out, const char *s)
 {
@@ -68,7 +54,7 @@ static void put_figures(struct buf *out, const struct import_run *run)
 		buf_puts(out, f->metric);
 		put_labels(out, f->labels);
 		buf_putc(out, ' ');
-		put_value(out, f->unit, f->value);
+		import_value_format(out, f->unit, f->value);
 	}
 	if (keys > shown)
 		buf_printf(out, " and %zu more", keys - shown);

@@ -46,7 +46,7 @@ static int all_but(const char *list, const struct host *host, struct cpuset *ret
 /* CPUs that the kernel keeps from the scheduler are in nobody's set: easily overlooked. */
 static void say_isolated(const struct latency_run *run)
 {
-	_cleanup_(free_charp) char *list = NULL;
+	_cleanup_(freep) char *list = NULL;
 	_cleanup_(cpuset_release) struct cpuset isolated = {};
 	struct err ignored = {};
 

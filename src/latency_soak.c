@@ -79,11 +79,6 @@ static struct slot *slot_at(struct header *h, uint64_t seq)
 	return (struct slot *)((char *)h + h->header_size + (seq & 1) * h->slot_size);
 }
 
-static void free_voidp(void **p)
-{
-	free(*p);
-}
-
 static int read_header(int fd, const char *path, struct header *ret, struct err *e)
 {
 	struct header h = {};
@@ -175,7 +170,7 @@ int latency_soak_open(struct latency_soak **ret, const char *path, const struct 
 		      struct err *e)
 {
 	_cleanup_(latency_soak_closep) struct latency_soak *s = calloc(1, sizeof(*s));
-	_cleanup_(free_charp) char *temporary = NULL;
+	_cleanup_(freep) char *temporary = NULL;
 	int r;
 
 	if (!s)
@@ -319,7 +314,7 @@ static int fill_view(struct latency_stored *s, const struct header *h, const str
 int latency_soak_read(const char *path, struct latency_stored *ret, struct err *e)
 {
 	_cleanup_(close_fdp) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	_cleanup_(free_voidp) void *memory = NULL;
+	_cleanup_(freep) void *memory = NULL;
 	struct latency_stored s = {};
 	struct parts p;
 	struct header h = {};

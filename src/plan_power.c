@@ -25,11 +25,6 @@
 
 #define POWER 0.8
 
-static void free_noisep(struct noise **n)
-{
-	free(*n);
-}
-
 /* Which machine this is, as a stored run says it. */
 static char *this_machine(struct err *e)
 {
@@ -52,7 +47,7 @@ static int find_noise(const struct plan *p, const struct power_question *q, stru
 		      struct err *e)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
-	_cleanup_(free_charp) char *env = NULL;
+	_cleanup_(freep) char *env = NULL;
 	int64_t run = 0;
 	int r = cmd_store_open(&s, q->db, STORE_READ, e);
 
@@ -149,7 +144,7 @@ static void size_line(const struct plan *p, const struct power_question *q,
 
 int plan_power(const struct plan *p, const struct power_question *q, struct buf *out, struct err *e)
 {
-	_cleanup_(free_noisep) struct noise *noise = calloc(p->nr_metrics + 1, sizeof(*noise));
+	_cleanup_(freep) struct noise *noise = calloc(p->nr_metrics + 1, sizeof(*noise));
 	bool unknown = false;
 	int r;
 

@@ -201,8 +201,8 @@ static int add_run(struct run *r, struct json_object *env, struct err *e)
 				 .aa = r->aa,
 				 .started_ns = clock_wall_ns() };
 	char version[] = IRQLAB_VERSION;
-	_cleanup_(free_charp) char *file = strdup(r->file);
-	_cleanup_(free_charp) char *env_text =
+	_cleanup_(freep) char *file = strdup(r->file);
+	_cleanup_(freep) char *env_text =
 		strdup(json_object_to_json_string_ext(env, JSON_C_TO_STRING_PLAIN));
 	int rc;
 
@@ -320,11 +320,6 @@ static int one_trial(struct run *r, size_t position, struct err *e)
 	return rc;
 }
 
-static void free_verdictp(struct verdict **v)
-{
-	free(*v);
-}
-
 /*
  * Is the run looked at after @blocks blocks, and has it nothing left to decide then?  From the
  * store alone, so that a resumed run stops where one that was never interrupted would have.
@@ -332,7 +327,7 @@ static void free_verdictp(struct verdict **v)
 static int is_settled(struct run *r, unsigned int blocks, bool *ret, struct err *e)
 {
 	_cleanup_(queries_release) struct queries q = {};
-	_cleanup_(free_verdictp) struct verdict *v = NULL;
+	_cleanup_(freep) struct verdict *v = NULL;
 	size_t nr = r->plan.nr_metrics * (r->plan.nr_variants - 1);
 	bool due = false;
 	int rc;

@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static inline void free_charp(char **p)
+/* For a variable that points to anything from malloc(). */
+static inline void freep(void *p)
 {
-	free(*p);
+	free(*(void **)p);
 }
 
 static inline void close_fdp(const int *fd)

@@ -50,14 +50,9 @@ static int from_bitmap(const bool *in, struct cpuset *ret, struct err *e)
 	return 0;
 }
 
-static void free_boolp(bool **p)
-{
-	free(*p);
-}
-
 int cpuset_parse(const char *list, struct cpuset *ret, struct err *e)
 {
-	_cleanup_(free_boolp) bool *in = calloc(CPUSET_MAX, sizeof(*in));
+	_cleanup_(freep) bool *in = calloc(CPUSET_MAX, sizeof(*in));
 	const char *p = list;
 	unsigned int from = 0, to = 0;
 
@@ -105,7 +100,7 @@ bool cpuset_has(const struct cpuset *set, unsigned int cpu)
 
 int cpuset_online(int sys_fd, struct cpuset *ret, struct err *e)
 {
-	_cleanup_(free_charp) char *line = NULL;
+	_cleanup_(freep) char *line = NULL;
 	int r = kfile_read_line(sys_fd, "devices/system/cpu/online", &line, e);
 
 	return r < 0 ? r : cpuset_parse(line, ret, e);

@@ -103,7 +103,7 @@ int kfile_read_line(int root_fd, const char *path, char **ret, struct err *e)
 
 int kfile_read_u64(int root_fd, const char *path, uint64_t *ret, struct err *e)
 {
-	_cleanup_(free_charp) char *line = NULL;
+	_cleanup_(freep) char *line = NULL;
 	int r = kfile_read_line(root_fd, path, &line, e);
 
 	if (r < 0)

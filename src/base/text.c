@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,4 +319,12 @@ const char *text_nearest(const char *s, const char *const *words)
 		}
 	}
 	return best;
+}
+
+char *text_vprintf(const char *fmt, va_list ap)
+{
+	char *text = NULL;
+
+	/* what is in @text after a failure is undefined */
+	return vasprintf(&text, fmt, ap) < 0 ? NULL : text;
 }

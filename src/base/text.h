@@ -8,6 +8,7 @@
  * the text has not the form, -ERANGE when the number does not fit; *ret is untouched on failure.
  */
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,8 @@ int text_json(struct buf *out, const char *s);
 int text_printable(struct buf *out, const char *s, size_t len);
 /* Append "1.59 Gbit/s", "4.2 us": @v with three significant digits and the fitting prefix. */
 int text_si(struct buf *out, double v, const char *unit);
+/* A new string, or NULL without memory. */
+__attribute__((format(printf, 1, 0))) char *text_vprintf(const char *fmt, va_list ap);
 /* The word of @words (NULL-terminated) nearest to @s, or NULL when none is near. */
 const char *text_nearest(const char *s, const char *const *words);
 

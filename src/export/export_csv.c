@@ -41,26 +41,13 @@ static void cell_number(struct buf *out, double v)
 		buf_printf(out, "%.17g", v);
 }
 
-static const char *state_word(enum trial_state s)
-{
-	switch (s) {
-	case TRIAL_OK:
-		return "ok";
-	case TRIAL_VETOED:
-		return "vetoed";
-	case TRIAL_FAILED:
-		return "failed";
-	}
-	return "unknown";
-}
-
 /* What every row begins with: trial,block,scenario,variant,state */
 static void trial_cells(struct buf *out, const struct report *rep, const struct trial_info *t)
 {
 	buf_printf(out, "%u,%u", t->position + 1, t->block + 1);
 	cell(out, false, model_scenario(rep, t->scenario));
 	cell(out, false, model_variant(rep, t->variant));
-	cell(out, false, state_word(t->state));
+	cell(out, false, model_state_word(t->state));
 }
 
 static void trials_head(struct buf *out, const struct report *rep)

@@ -107,15 +107,10 @@ static void put_base64(struct buf *out, const unsigned char *p, size_t len)
 	}
 }
 
-static void free_bytes(Bytef **p)
-{
-	free(*p);
-}
-
 static int put_hist(struct buf *out, const struct hist *h, struct err *e)
 {
 	_cleanup_(buf_release) struct buf plain = {}, packed = {};
-	_cleanup_(free_bytes) Bytef *deflated = NULL;
+	_cleanup_(freep) Bytef *deflated = NULL;
 	uLongf len;
 
 	if (h->max > INT64_MAX)

@@ -252,7 +252,7 @@ static int write_iperf3(const struct export_source *src, struct buf *out, struct
 		nr += is_flow(l.v[i]);
 	for (size_t i = 0; i < l.nr && r >= 0; i++) {
 		const char *metric = l.v[i]->metric;
-		_cleanup_(free_charp) char *name = NULL;
+		_cleanup_(freep) char *name = NULL;
 		struct flow f = { .src = src, .records = &l, .rates = l.v[i], .alone = nr == 1 };
 
 		if (!is_flow(l.v[i]))

@@ -61,7 +61,7 @@ static void test_path(struct buf *out, const struct report *rep, const struct ve
 	word(out, m->scenario);
 	while (*at) {
 		size_t len = strcspn(at, ".");
-		_cleanup_(free_charp) char *part = strndup(at, len);
+		_cleanup_(freep) char *part = strndup(at, len);
 
 		buf_putc(out, '.');
 		word(out, part && *part ? part : "_");

@@ -96,7 +96,7 @@ static void wrap(struct buf *out, const char *first, const char *text, size_t in
 	text_printable(&clean, text, strlen(text));
 	for (const char *p = buf_str(&clean); *p;) {
 		size_t len = strcspn(p, " ");
-		_cleanup_(free_charp) char *word = strndup(p, len);
+		_cleanup_(freep) char *word = strndup(p, len);
 		size_t w = word ? format_columns(word) : 0;
 
 		if (!fresh && at + 1 + w > COLUMNS) {

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "import/label.h"
 #include "import/marks.h"
 #include "import/reader.h"
@@ -57,39 +58,36 @@ int import_bad(struct import_feed *f, const char *reason)
 
 int import_badf(struct import_feed *f, const char *fmt, ...)
 {
+	_cleanup_(freep) char *text = NULL;
 	va_list ap;
-	char *text;
-	int n;
+	int r;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = text_vprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0)
+	if (!text)
 		return -ENOMEM;
 	buf_reset(&f->reader->reason);
-	n = buf_puts(&f->reader->reason, text);
-	free(text);
-	return n < 0 ? n : import_bad(f, buf_str(&f->reader->reason));
+	r = buf_puts(&f->reader->reason, text);
+	return r < 0 ? r : import_bad(f, buf_str(&f->reader->reason));
 }
 
 void import_remark(struct import_feed *f, size_t line, const char *fmt, ...)
 {
 	struct buf *out = &f->reader->remarks;
+	_cleanup_(freep) char *text = NULL;
 	va_list ap;
-	char *text;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = text_vprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0) {
+	if (!text) {
 		out->failed = true;
 		return;
 	}
 	buf_printf(out, "%zu", line);
 	buf_putc(out, '\0');
-	buf_add(out, text, (size_t)n + 1);
-	free(text);
+	buf_add(out, text, strlen(text) + 1);
 }
 
 int reader_remarks(struct import_reader *r, struct err *e)

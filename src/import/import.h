@@ -28,6 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct err;
 struct import_ops;
 
@@ -128,6 +129,8 @@ struct import_run {
 /* The figure, series or histogram of that name and labels, or NULL. */
 const struct import_figure *import_figure_find(const struct import_run *run, const char *metric,
 					       const char *labels);
+/* Append "8.50 us", "0.12 %", "25": @v, which is of @unit. */
+void import_value_format(struct buf *out, const char *unit, double v);
 const struct import_series *import_series_find(const struct import_run *run, const char *metric,
 					       const char *labels);
 const struct import_hist *import_hist_find(const struct import_run *run, const char *metric,

@@ -399,11 +399,9 @@ static int compare_ids(const void *a, const void *b)
 static int count_streams(struct import_run *run)
 {
 	const struct iperf3_run *data = run->data;
-	_cleanup_(free_charp) char *owner = NULL;
-	int64_t *ids = calloc(data->nr + 1, sizeof(*ids));
+	_cleanup_(freep) int64_t *ids = calloc(data->nr + 1, sizeof(*ids));
 	size_t nr = 0, distinct = 0;
 
-	owner = (char *)ids;
 	if (!ids)
 		return -ENOMEM;
 	for (size_t i = 0; i < data->nr; i++)

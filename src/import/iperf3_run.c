@@ -143,12 +143,10 @@ static uint64_t duration(const struct iperf3_row *row)
  */
 int iperf3_sort_out(struct iperf3_run *data)
 {
-	_cleanup_(free_charp) char *owner = NULL;
-	uint64_t *lengths, typical = 0;
+	_cleanup_(freep) uint64_t *lengths = calloc(data->nr ? data->nr : 1, sizeof(*lengths));
+	uint64_t typical = 0;
 	size_t nr = 0;
 
-	lengths = calloc(data->nr ? data->nr : 1, sizeof(*lengths));
-	owner = (char *)lengths;
 	if (!lengths)
 		return -ENOMEM;
 	for (size_t i = 0; i < data->nr; i++)
@@ -297,13 +295,11 @@ int iperf3_series(const struct iperf3_run *run, enum iperf3_role role, struct ip
 	_cleanup_(iperf3_series_release) struct iperf3_series s = { .sender_bps = -1,
 								    .receiver_bps = -1,
 								    .sender_retr = -1 };
-	_cleanup_(free_charp) char *owner = NULL;
-	struct iperf3_row *rows = calloc(run->nr + 1, sizeof(*rows));
+	_cleanup_(freep) struct iperf3_row *rows = calloc(run->nr + 1, sizeof(*rows));
 	size_t nr = 0;
 	bool sum = false;
 	int r;
 
-	owner = (char *)rows;
 	r = rows ? count_streams(run, role, &s.streams) : -ENOMEM;
 	if (r < 0)
 		return r;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "import/import_ops.h"
 
 /* What all tools have in common: figures, series, histograms, notes. */
@@ -296,16 +297,15 @@ int import_note(struct import_run *run, size_t line, const char *fmt, ...)
 {
 	char *text;
 	va_list ap;
-	int n;
 
 	if (run->nr_notes == IMPORT_NOTES_MAX)
 		return 0;
 	if (GROW(run->notes, run->nr_notes, run->size_notes) < 0)
 		return -ENOMEM;
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = text_vprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0)
+	if (!text)
 		return -ENOMEM;
 	run->notes[run->nr_notes++] = (struct import_note){ line, text };
 	return 0;
@@ -376,4 +376,18 @@ void import_run_release(struct import_run *run)
 	free(run->label);
 	free(run->heading);
 	*run = (struct import_run){};
+}
+
+void import_value_format(struct buf *out, const char *unit, double v)
+{
+	if (strcmp(unit, "ns") == 0)
+		text_si(out, v / 1e9, "s");
+	else if (strcmp(unit, "ratio") == 0)
+		buf_printf(out, "%.4g %%", 100 * v);
+	else if (strcmp(unit, "1/s") == 0)
+		buf_printf(out, "%.6g/s", v);
+	else if (strcmp(unit, "count") == 0)
+		buf_printf(out, "%.15g", v);
+	else
+		text_si(out, v, unit);
 }

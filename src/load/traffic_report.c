@@ -192,10 +192,8 @@ static void series(struct report *m, unsigned int side)
 	size_t nr = 0, missed = 0;
 	const struct flow_count *s =
 		client_samples(m->l->client, (enum client_side)side, &nr, &missed);
-	_cleanup_(free_charp) char *owner = NULL;
-	struct point *points = calloc(nr + 1, sizeof(*points));
+	_cleanup_(freep) struct point *points = calloc(nr + 1, sizeof(*points));
 
-	owner = (char *)points;
 	if (!points) {
 		m->r = m->r < 0 ? m->r : err_nomem(m->e, "series of a load");
 		return;

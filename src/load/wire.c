@@ -734,10 +734,8 @@ int wire_results_decode(const char *text, size_t len, struct wire_results *ret,
 	const struct shape max = { output ? WIRE_OUTPUT_MAX : WIRE_RESULTS_MAX,
 				   output ? OUTPUT_DEPTH_MAX : DEPTH_MAX };
 	_cleanup_(json_putp) struct json_object *o = NULL;
-	_cleanup_(free_charp) char *owner = NULL;
-	struct wire_results *res = calloc(1, sizeof(*res));
+	_cleanup_(freep) struct wire_results *res = calloc(1, sizeof(*res));
 
-	owner = (char *)res;
 	if (!res)
 		return err_nomem(e, "results");
 	if (parse(text, len, max, &o, e) < 0 ||

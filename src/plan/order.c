@@ -55,11 +55,6 @@ static void free_rngp(gsl_rng **r)
 	gsl_rng_free(*r);
 }
 
-static void free_uintp(unsigned int **p)
-{
-	free(*p);
-}
-
 static uint64_t draw_seed(gsl_rng *rng)
 {
 	uint64_t high = gsl_rng_get(rng);
@@ -78,10 +73,8 @@ int plan_order(const struct plan *p, struct slot **ret, size_t *ret_nr, struct e
 {
 	size_t nr = (size_t)p->blocks * p->nr_scenarios * p->nr_variants;
 	_cleanup_(free_rngp) gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-	_cleanup_(free_uintp) unsigned int *scenarios =
-		calloc(p->nr_scenarios + 1, sizeof(*scenarios));
-	_cleanup_(free_uintp) unsigned int *variants =
-		calloc(p->nr_variants + 1, sizeof(*variants));
+	_cleanup_(freep) unsigned int *scenarios = calloc(p->nr_scenarios + 1, sizeof(*scenarios));
+	_cleanup_(freep) unsigned int *variants = calloc(p->nr_variants + 1, sizeof(*variants));
 	struct slot *slots = calloc(nr + 1, sizeof(*slots));
 	struct slot *at = slots;
 

@@ -230,7 +230,7 @@ static int parse_labels(const struct parse *p, const yaml_node_t *at, struct pla
 	const char *text = tree_text(at);
 	const char *open = strchr(text, '[');
 	size_t len = open ? strcspn(open + 1, "]") : 0;
-	_cleanup_(free_charp) char *inside = strndup(open ? open + 1 : "", len);
+	_cleanup_(freep) char *inside = strndup(open ? open + 1 : "", len);
 	_cleanup_(str_list_release) struct str_list l = {};
 	_cleanup_(buf_release) struct buf labels = {};
 	int r = inside ? str_list_split(inside, &l, e) : err_nomem(e, "labels");

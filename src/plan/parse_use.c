@@ -161,7 +161,7 @@ int parse_value(const struct parse *p, const struct plugin *plugin, const char *
 {
 	const struct opt *row = opt_find(plugin->options, key);
 	_cleanup_(buf_release) struct buf text = {};
-	_cleanup_(free_charp) char *s = NULL;
+	_cleanup_(freep) char *s = NULL;
 	int r;
 
 	if (!row && !plugin->free_keys)
@@ -232,7 +232,7 @@ static int add_settings(const struct parse *p, const struct kind *k, const struc
 
 	for (size_t i = 0; i < tree_count(u->options) && r >= 0; i++) {
 		struct tree_pair pair = tree_pair(p->tree, u->options, i);
-		_cleanup_(free_charp) char *value = NULL;
+		_cleanup_(freep) char *value = NULL;
 
 		if (is_identity(k, u, pair.key))
 			continue;

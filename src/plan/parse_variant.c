@@ -60,7 +60,7 @@ static int unknown_scenario(const struct search *s, struct err *e)
 	const struct plan *plan = s->parse->plan;
 	_cleanup_(words_release) struct words words = {};
 	_cleanup_(buf_release) struct buf hint = {};
-	_cleanup_(free_charp) char *name = strndup(s->rest, strcspn(s->rest, "."));
+	_cleanup_(freep) char *name = strndup(s->rest, strcspn(s->rest, "."));
 
 	for (size_t i = 0; i < plan->nr_scenarios; i++)
 		words_add(&words, plan->scenarios[i].name);
@@ -75,7 +75,7 @@ static int unknown_instance(const struct search *s, struct err *e)
 	const struct instances *l = s->scenario ? &s->scenario->loads : &s->parse->plan->probes;
 	_cleanup_(words_release) struct words words = {};
 	_cleanup_(buf_release) struct buf hint = {};
-	_cleanup_(free_charp) char *name = strndup(s->rest, strcspn(s->rest, "."));
+	_cleanup_(freep) char *name = strndup(s->rest, strcspn(s->rest, "."));
 
 	for (size_t i = 0; i < l->nr; i++)
 		words_add(&words, l->v[i].name);

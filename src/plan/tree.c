@@ -255,7 +255,7 @@ static size_t line_at(const char *text, size_t offset)
 /* Line @line of @text (from 1) without its indentation. */
 static struct quote line_text(const char *text, size_t len, size_t line)
 {
-	_cleanup_(free_charp) char *copy = NULL;
+	_cleanup_(freep) char *copy = NULL;
 	const char *end = text + len, *stop;
 
 	for (; text && line > 1; line--) {

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/text.h"
 
 static void emit(struct emit *m, const char *name, struct record *rec)
 {
@@ -54,20 +55,18 @@ void emit_hist(struct emit *m, const char *name, const char *labels, const struc
 
 void emit_event(struct emit *m, enum severity severity, int64_t t_ns, const char *fmt, ...)
 {
-	_cleanup_(free_charp) char *text = NULL;
+	_cleanup_(freep) char *text = NULL;
 	struct record rec = {
 		.kind = RECORD_EVENT, .unit = "", .labels = "", .severity = severity, .t_ns = t_ns
 	};
 	va_list ap;
-	int n;
 
 	if (m->r < 0)
 		return;
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = text_vprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		text = NULL; /* undefined after a failure */
+	if (!text) {
 		m->r = err_nomem(m->e, "event");
 		return;
 	}

@@ -202,7 +202,7 @@ static void say_unknown(struct emit *m, struct tally *t, const char *line, int64
 static void report_record(struct emit *m, const struct probe *p, struct tally *t,
 			  const struct kmsg_record *rec)
 {
-	_cleanup_(free_charp) char *line = strndup(rec->text, rec->len);
+	_cleanup_(freep) char *line = strndup(rec->text, rec->len);
 	const struct kmsg_known *known;
 
 	if (!line) {
@@ -267,15 +267,10 @@ static void say_rest(struct emit *m, const struct probe *p, const struct tally *
 			   "kernel: %" PRIu64 " lines of /dev/kmsg were not understood", t->bad);
 }
 
-static void free_u64p(uint64_t **p)
-{
-	free(*p);
-}
-
 static int kmsg_drain(struct probe *p, struct sample_sink *out, struct err *e)
 {
 	struct emit m = { .out = out, .instance = p->name, .e = e };
-	_cleanup_(free_u64p) uint64_t *known = calloc(kmsg_nr_known(), sizeof(*known));
+	_cleanup_(freep) uint64_t *known = calloc(kmsg_nr_known(), sizeof(*known));
 	struct tally t = { .known = known };
 
 	if (!known)

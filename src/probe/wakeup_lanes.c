@@ -39,11 +39,6 @@ static void attr_destroyp(pthread_attr_t **p)
 		pthread_attr_destroy(*p);
 }
 
-static void free_voidp(void **p)
-{
-	free(*p);
-}
-
 const char *wakeup_policy_name(enum wakeup_policy policy)
 {
 	return policies[policy].name;
@@ -185,7 +180,7 @@ int wakeup_cpus(const char *list, const struct host *host, struct cpuset *ret, s
 
 int wakeup_lanes_init(struct wakeup_lanes *s, size_t nr, size_t nr_seconds, struct err *e)
 {
-	_cleanup_(free_voidp) void *lanes = NULL, *seconds = NULL;
+	_cleanup_(freep) void *lanes = NULL, *seconds = NULL;
 	size_t size;
 
 	if (__builtin_mul_overflow(nr * nr_seconds, sizeof(*s->seconds), &size))

@@ -141,11 +141,6 @@ static void report_lanes(struct emit *m, struct group *g, const struct wakeup_la
 	report_group(m, g);
 }
 
-static void free_pointp(struct point **p)
-{
-	free(*p);
-}
-
 /*
  * How many points the window of @res has at most: one a second, and a last interval shorter than
  * half a second belongs to the one before it, whose maximum it would otherwise undercut.
@@ -164,7 +159,7 @@ static size_t max_points(const struct wakeup_result *res, size_t nr_seconds)
 static void report_seconds(struct emit *m, const struct wakeup_lane *l,
 			   const struct wakeup_result *res, const char *labels)
 {
-	_cleanup_(free_pointp) struct point *points = calloc(l->nr_seconds, sizeof(*points));
+	_cleanup_(freep) struct point *points = calloc(l->nr_seconds, sizeof(*points));
 	size_t nr = 0, most = max_points(res, l->nr_seconds);
 
 	if (!points) {

@@ -39,11 +39,6 @@ static void course_release(struct course *c)
 	free(c->trial);
 }
 
-static void free_doublep(double **p)
-{
-	free(*p);
-}
-
 static int add(struct report *rep, size_t query, struct buf *text, struct err *e)
 {
 	struct drift_list *l = &rep->drift;
@@ -79,7 +74,7 @@ static double median_of(const struct report *rep, size_t query, unsigned int var
 static int course_of(const struct report *rep, size_t query, struct course *ret, struct err *e)
 {
 	size_t nr = rep->nr_trials;
-	_cleanup_(free_doublep) double *room = calloc(nr + 1, sizeof(*room));
+	_cleanup_(freep) double *room = calloc(nr + 1, sizeof(*room));
 
 	ret->v = calloc(nr + 1, sizeof(*ret->v));
 	ret->trial = calloc(nr + 1, sizeof(*ret->trial));
@@ -172,7 +167,7 @@ static int inside_trials(struct report *rep, size_t query, const struct over_tim
 {
 	_cleanup_(buf_release) struct buf text = {};
 	size_t most = 0, drifting = 0;
-	_cleanup_(free_doublep) double *room = NULL;
+	_cleanup_(freep) double *room = NULL;
 
 	for (size_t i = 0; i < o->nr; i++)
 		most = o->v[i].nr > most ? o->v[i].nr : most;

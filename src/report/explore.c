@@ -16,16 +16,6 @@
 /* A machine with thousands of interrupt lines has more numbers than anyone looks at. */
 #define EXPLORED_MAX 4000
 
-static void free_observationp(struct observation **o)
-{
-	free(*o);
-}
-
-static void free_queryp(struct verdict_query **q)
-{
-	free(*q);
-}
-
 static bool is_same(const struct explored *x, unsigned int scenario, const struct record *rec)
 {
 	return x->scenario == scenario && strcmp(x->metric, rec->metric) == 0 &&
@@ -183,8 +173,8 @@ int explore_judge(struct report *rep, const struct plan_registry *reg, struct er
 {
 	struct explored_list *l = &rep->explored;
 	size_t nr = l->nr, each = rep->nr_trials;
-	_cleanup_(free_observationp) struct observation *obs = calloc(nr * each + 1, sizeof(*obs));
-	_cleanup_(free_queryp) struct verdict_query *q = calloc(nr + 1, sizeof(*q));
+	_cleanup_(freep) struct observation *obs = calloc(nr * each + 1, sizeof(*obs));
+	_cleanup_(freep) struct verdict_query *q = calloc(nr + 1, sizeof(*q));
 
 	if (!obs || !q)
 		return err_nomem(e, "report");

@@ -21,11 +21,6 @@ static void owned_plan_release(struct owned_plan *o)
 	free(o->plan);
 }
 
-static void free_verdictp(struct verdict **v)
-{
-	free(*v);
-}
-
 static int parse_stored(struct store *s, int64_t run, const struct plan_registry *reg,
 			struct owned_plan *ret, struct err *e)
 {
@@ -44,7 +39,7 @@ int report_gather(struct report **ret, struct store *s, int64_t run,
 {
 	_cleanup_(owned_plan_release) struct owned_plan own = {};
 	_cleanup_(queries_release) struct queries q = {};
-	_cleanup_(free_verdictp) struct verdict *v = NULL;
+	_cleanup_(freep) struct verdict *v = NULL;
 	struct report_basis basis;
 	struct report *rep = NULL;
 	unsigned int blocks = 0;

@@ -15,19 +15,6 @@
 #include "report/model.h"
 #include "sample/hist.h"
 
-static const char *state_word(enum trial_state s)
-{
-	switch (s) {
-	case TRIAL_OK:
-		return "ok";
-	case TRIAL_VETOED:
-		return "vetoed";
-	case TRIAL_FAILED:
-		return "failed";
-	}
-	return "unknown";
-}
-
 static const char *run_word(enum run_state s)
 {
 	switch (s) {
@@ -150,7 +137,7 @@ static void put_origin(struct json *j, const struct note *n)
 	static const char *const words[] = { "note", "warn", "veto" };
 
 	if (n->state != TRIAL_OK) {
-		put_text(j, "state", state_word(n->state));
+		put_text(j, "state", model_state_word(n->state));
 		return;
 	}
 	put_text(j, "metric", n->metric);
@@ -248,7 +235,7 @@ static void put_trial(struct json *j, const struct report *rep, size_t index)
 	put_count(j, "block", t->block);
 	put_text(j, "scenario", model_scenario(rep, t->scenario));
 	put_text(j, "variant", model_variant(rep, t->variant));
-	put_text(j, "state", state_word(t->state));
+	put_text(j, "state", model_state_word(t->state));
 	put_text(j, "reason", t->reason);
 	put_count(j, "seed", t->seed);
 	put_count(j, "started_ns", t->started_ns);

@@ -12,15 +12,10 @@
 #include "store/store.h"
 #include "verdict/verdict.h"
 
-static void free_uintp(unsigned int **p)
-{
-	free(*p);
-}
-
 unsigned int queries_blocks(const struct plan *plan, const struct trial_info *trials, size_t nr)
 {
 	size_t each = plan->nr_scenarios * plan->nr_variants;
-	_cleanup_(free_uintp) unsigned int *count = calloc(plan->blocks + 1, sizeof(*count));
+	_cleanup_(freep) unsigned int *count = calloc(plan->blocks + 1, sizeof(*count));
 	unsigned int n = 0;
 
 	if (!count)

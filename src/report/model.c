@@ -310,7 +310,7 @@ static struct over_time *over_time_find(struct report *rep, unsigned int scenari
 static int add_series(struct report *rep, size_t index, const struct record_list *l,
 		      const struct record *rec, struct err *e)
 {
-	_cleanup_(free_charp) char *labels = labels_without(rec->labels, "cpu");
+	_cleanup_(freep) char *labels = labels_without(rec->labels, "cpu");
 	struct over_time *o;
 	struct curve *c;
 
@@ -350,7 +350,7 @@ static int dist_new(struct report *rep, struct dist *d, const struct record *rec
 static int add_hist(struct report *rep, size_t index, const struct record_list *l,
 		    const struct record *rec, struct err *e)
 {
-	_cleanup_(free_charp) char *labels = labels_without(rec->labels, "cpu");
+	_cleanup_(freep) char *labels = labels_without(rec->labels, "cpu");
 	const struct trial_info *t = &rep->trials[index];
 	struct dist *d = NULL;
 
@@ -424,7 +424,7 @@ static bool is_rate(const struct record *rec)
 
 static int add_rate(struct report *rep, size_t index, const struct record *rec, struct err *e)
 {
-	_cleanup_(free_charp) char *labels = labels_without(rec->labels, "cpu");
+	_cleanup_(freep) char *labels = labels_without(rec->labels, "cpu");
 	const struct trial_info *t = &rep->trials[index];
 	double value = rec->value;
 	struct rate like = { .metric = (char *)(uintptr_t)rec->metric,
@@ -570,6 +570,19 @@ void model_release(struct report *rep)
 	drift_release(rep);
 	free(rep->noise);
 	free(rep->values);
+}
+
+const char *model_state_word(enum trial_state s)
+{
+	switch (s) {
+	case TRIAL_OK:
+		return "ok";
+	case TRIAL_VETOED:
+		return "vetoed";
+	case TRIAL_FAILED:
+		return "failed";
+	}
+	return "unknown";
 }
 
 const char *model_variant(const struct report *rep, unsigned int variant)

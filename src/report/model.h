@@ -142,6 +142,8 @@ size_t model_planned(const struct report *rep);
 /* The run has ended early or goes on, and trials of the plan are missing. */
 bool model_is_partial(const struct report *rep);
 
+/* "ok", "vetoed", "failed" */
+const char *model_state_word(enum trial_state s);
 const char *model_variant(const struct report *rep, unsigned int variant);
 const char *model_scenario(const struct report *rep, unsigned int scenario);
 size_t model_good(const struct report *rep, unsigned int scenario, unsigned int variant);

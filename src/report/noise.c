@@ -18,11 +18,6 @@
 /* Four experiments of five. */
 #define POWER 0.8
 
-static void free_verdictp(struct verdict **v)
-{
-	free(*v);
-}
-
 bool noise_same_machine(const char *env_a, const char *env_b)
 {
 	static const char *const keys[] = { "release", "version", "machine", "cpu_model",
@@ -107,7 +102,7 @@ static int add_run(struct store *s, int64_t run, const struct plan_registry *reg
 {
 	_cleanup_(plan_release) struct plan other = {};
 	_cleanup_(queries_release) struct queries q = {};
-	_cleanup_(free_verdictp) struct verdict *v = NULL;
+	_cleanup_(freep) struct verdict *v = NULL;
 	bool any = false;
 	int r = queries_plan(s, run, reg, &other, e);
 

@@ -35,11 +35,6 @@ static void trials_release(struct trials *t)
 	trials_free(t->v, t->nr);
 }
 
-static void free_observationp(struct observation **o)
-{
-	free(*o);
-}
-
 void queries_release(struct queries *q)
 {
 	for (size_t i = 0; i < q->nr; i++) {
@@ -68,7 +63,7 @@ static int scenario_index(const struct plan *plan, const char *name, unsigned in
 static int read_sibling(const struct source *src, const char *name, struct observation **ret,
 			size_t *ret_nr, struct err *e)
 {
-	_cleanup_(free_charp) char *full = NULL;
+	_cleanup_(freep) char *full = NULL;
 	struct store_key key = { .scenario = src->scenario, .labels = src->metric->labels };
 
 	if (asprintf(&full, "%s.%s", src->metric->owner, name) < 0)
@@ -81,7 +76,7 @@ static int read_sibling(const struct source *src, const char *name, struct obser
 static int read_counts(const struct source *src, struct observation **ret, size_t *ret_nr,
 		       struct err *e)
 {
-	_cleanup_(free_observationp) struct observation *taken = NULL, *skipped = NULL;
+	_cleanup_(freep) struct observation *taken = NULL, *skipped = NULL;
 	const struct metric_desc *d = src->metric->desc;
 	size_t nr = 0, nr_skipped = 0;
 	int r = read_sibling(src, d->samples, &taken, &nr, e);
@@ -137,7 +132,7 @@ static int observe_above(const struct source *src, int64_t trial, const struct o
 {
 	_cleanup_(record_list_release) struct record_list l = {};
 	_cleanup_(hist_freep) struct hist *h = hist_new();
-	_cleanup_(free_charp) char *name = NULL;
+	_cleanup_(freep) char *name = NULL;
 	double due;
 	int r;
 
@@ -176,7 +171,7 @@ static int query_metric(struct source *src, struct queries *q, const struct plan
 {
 	const struct plan_metric *m = src->metric;
 	const struct metric_desc *d = m->desc;
-	_cleanup_(free_observationp) struct observation *obs = NULL, *counts = NULL;
+	_cleanup_(freep) struct observation *obs = NULL, *counts = NULL;
 	struct store_key key = { .metric = m->metric, .labels = m->labels };
 	size_t nr = 0, nr_counts = 0;
 	int r = scenario_index(plan, m->scenario, &src->scenario, e);

@@ -617,7 +617,7 @@ static void source_name(const struct rate *first, struct buf *out)
 	const char *name = labels_value(first->labels, "name");
 	const char *vec = labels_value(first->labels, "vec");
 	const char *key = vec ? vec : labels_value(first->labels, "irq");
-	_cleanup_(free_charp) char *source = NULL;
+	_cleanup_(freep) char *source = NULL;
 
 	source = strndup(key ? key : "", strcspn(key ? key : "", ","));
 	svg_escape(out, source ? source : "");
@@ -878,7 +878,7 @@ void section_plan(const struct report *rep, struct buf *out)
 	/* line by line: the escaper shows a newline as what it is not, a control character */
 	while (*p) {
 		size_t len = strcspn(p, "\n");
-		_cleanup_(free_charp) char *line = strndup(p, len);
+		_cleanup_(freep) char *line = strndup(p, len);
 
 		svg_escape(out, line ? line : "");
 		buf_putc(out, '\n');

@@ -163,14 +163,9 @@ int codec_series_encode(const struct point *points, size_t nr, struct buf *out)
 	return out->failed ? -ENOMEM : 0;
 }
 
-static void free_pointp(struct point **p)
-{
-	free(*p);
-}
-
 static int take_series(struct reader *r, struct point **ret, size_t *ret_nr, struct err *e)
 {
-	_cleanup_(free_pointp) struct point *v = NULL;
+	_cleanup_(freep) struct point *v = NULL;
 	uint64_t nr = take_varint(r);
 	uint64_t t = 0;
 
@@ -194,7 +189,7 @@ static int take_series(struct reader *r, struct point **ret, size_t *ret_nr, str
 int codec_series_decode(const void *data, size_t len, struct point **ret, size_t *ret_nr,
 			struct err *e)
 {
-	_cleanup_(free_pointp) struct point *v = NULL;
+	_cleanup_(freep) struct point *v = NULL;
 	struct reader r = { .at = data, .end = (const unsigned char *)data + len };
 	size_t nr = 0;
 	int rc = take_series(&r, &v, &nr, e);

@@ -28,7 +28,7 @@ int lag1(const double *x, size_t n, double *ret_r, double *ret_n_eff)
 
 int sample_quantile(const double *x, size_t n, double q, double *ret)
 {
-	_cleanup_(free_doublep) double *sorted = NULL;
+	_cleanup_(freep) double *sorted = NULL;
 
 	if (check_numbers(x, n) < 0 || !(q >= 0 && q <= 1))
 		return -EDOM;

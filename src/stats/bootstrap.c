@@ -58,7 +58,7 @@ int bootstrap_block(const double *x, size_t n, double *ret)
 	double root = sqrt((double)n), most = ceil(fmin(3 * root, (double)n / 3));
 	size_t run = (size_t)fmax(5, ceil(sqrt(log10((double)(n > 1 ? n : 2)))));
 	size_t max = (size_t)ceil(root) + run, m;
-	_cleanup_(free_doublep) double *r = NULL;
+	_cleanup_(freep) double *r = NULL;
 	double g, slope = 0, mean, b;
 
 	if (n < 2 || check_numbers(x, n) < 0)
@@ -163,7 +163,7 @@ static int series_init(struct series *s, const double *x, size_t n)
 int bootstrap_ratio(const double *a, size_t na, const double *b, size_t nb, double alpha,
 		    uint64_t seed, struct interval *ret)
 {
-	_cleanup_(free_doublep) double *ratio = NULL;
+	_cleanup_(freep) double *ratio = NULL;
 	_cleanup_(series_release) struct series sa = {}, sb = {};
 	const size_t nr = RESAMPLES;
 	size_t cut;

@@ -196,7 +196,7 @@ static size_t split_all(struct split *s, const struct permute *how, size_t block
 int change_points(const double *x, size_t n, size_t least, const struct permute *how,
 		  struct change *ret, size_t *ret_nr)
 {
-	_cleanup_(free_doublep) double *table = NULL;
+	_cleanup_(freep) double *table = NULL;
 	double rows[CHANGE_ROWS];
 	size_t length = (n + CHANGE_ROWS - 1) / CHANGE_ROWS, nr;
 	struct split s = { .x = rows, .nr = 1, .least = least };

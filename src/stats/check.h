@@ -24,16 +24,6 @@ static inline int check_numbers(const double *x, size_t n)
 	return 0;
 }
 
-static inline void free_doublep(double **p)
-{
-	free(*p);
-}
-
-static inline void free_uintp(unsigned int **p)
-{
-	free(*p);
-}
-
 /* Change the sign of all numbers of an ascending array and keep it ascending. */
 static inline void mirror(double *x, size_t n)
 {

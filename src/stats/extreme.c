@@ -191,8 +191,8 @@ static void draw(const struct extreme_data *d, const struct extreme_params *p, u
 static int fit_p(const struct extreme_data *d, const struct extreme_params *p, uint64_t seed,
 		 double *ret)
 {
-	_cleanup_(free_doublep) double *x = malloc(d->n * sizeof(*x));
-	_cleanup_(free_doublep) double *u = malloc(d->n * sizeof(*u));
+	_cleanup_(freep) double *x = malloc(d->n * sizeof(*x));
+	_cleanup_(freep) double *u = malloc(d->n * sizeof(*u));
 	struct extreme_data again = *d;
 	size_t hits = 1, nr = 1;
 	double seen, cost;

@@ -130,7 +130,7 @@ static double choose(size_t n, size_t k)
 static int subset_tail(const unsigned int *rank, size_t n, size_t k, size_t stat2, double *ret)
 {
 	size_t max = stat2 + k * (k + 1);
-	_cleanup_(free_doublep) double *f = malloc((k + 1) * (max + 1) * sizeof(*f));
+	_cleanup_(freep) double *f = malloc((k + 1) * (max + 1) * sizeof(*f));
 	double sum = 0;
 
 	if (!f)
@@ -183,7 +183,7 @@ static int p_at(const void *data, double shift, enum side side, double *ret_p)
 {
 	const struct two *s = data;
 	size_t n = s->nx + s->ny, below2;
-	_cleanup_(free_uintp) unsigned int *rank = calloc(n, sizeof(*rank));
+	_cleanup_(freep) unsigned int *rank = calloc(n, sizeof(*rank));
 	double squares = 0;
 
 	if (!rank)
@@ -201,8 +201,8 @@ static int critical_exact(const struct two *s, double alpha, int64_t *ret)
 {
 	size_t n = s->nx + s->ny, k = s->nx <= s->ny ? s->nx : s->ny;
 	size_t least = k * (k + 1) / 2, max = least + s->nx * s->ny / 2;
-	_cleanup_(free_uintp) unsigned int *rank = calloc(n, sizeof(*rank));
-	_cleanup_(free_doublep) double *f = malloc((k + 1) * (max + 1) * sizeof(*f));
+	_cleanup_(freep) unsigned int *rank = calloc(n, sizeof(*rank));
+	_cleanup_(freep) double *f = malloc((k + 1) * (max + 1) * sizeof(*f));
 	double sum = 0, all = choose(n, k);
 
 	if (!rank || !f)
@@ -277,8 +277,8 @@ static int copy_both(const struct two *s, double **ret_x, double **ret_y)
 
 int ranksum_p(const double *x, size_t nx, const double *y, size_t ny, double shift, double *ret_p)
 {
-	_cleanup_(free_doublep) double *xs = NULL;
-	_cleanup_(free_doublep) double *ys = NULL;
+	_cleanup_(freep) double *xs = NULL;
+	_cleanup_(freep) double *ys = NULL;
 	int r = copy_both(&(struct two){ x, y, nx, ny }, &xs, &ys);
 
 	if (r == 0)
@@ -314,8 +314,8 @@ static int both_ends(double *x, double *y, struct inversion *v, struct interval 
 int ranksum_interval(const double *x, size_t nx, const double *y, size_t ny, double alpha,
 		     struct interval *ret)
 {
-	_cleanup_(free_doublep) double *xs = NULL;
-	_cleanup_(free_doublep) double *ys = NULL;
+	_cleanup_(freep) double *xs = NULL;
+	_cleanup_(freep) double *ys = NULL;
 	struct two s = { .nx = nx, .ny = ny };
 	struct inversion v = { .nr = nx * ny,
 			       .most_tried = INVERT_TRIED,

@@ -387,7 +387,7 @@ static int fixed_test(const struct sequential *s, const double *d, size_t n, dou
 int sequential_look(const struct sequential *s, const double *d, size_t k,
 		    struct sequential_look *ret)
 {
-	_cleanup_(free_doublep) double *turned = NULL;
+	_cleanup_(freep) double *turned = NULL;
 	struct sequential_look out = {};
 	struct state st = {}, other;
 	size_t n;

@@ -178,8 +178,8 @@ static int draw_means(const double *centred, size_t n, uint64_t seed, double *me
 
 static int drawn_init(struct drawn *w, const double *d, size_t n, uint64_t seed)
 {
-	_cleanup_(free_doublep) double *centred = malloc(n * sizeof(*centred));
-	_cleanup_(free_doublep) double *means = malloc(MEANS * sizeof(*means));
+	_cleanup_(freep) double *centred = malloc(n * sizeof(*centred));
+	_cleanup_(freep) double *means = malloc(MEANS * sizeof(*means));
 	double mean = gsl_stats_mean(d, 1, n), size = 0;
 	int r;
 
@@ -278,14 +278,4 @@ int signflip_interval(const double *d, size_t n, double alpha, uint64_t seed, st
 	if (signflip_is_exact(n))
 		return exact_interval(d, n, alpha, ret);
 	return drawn_interval(d, n, alpha, seed, ret);
-}
-
-int sign_p(uint64_t plus, uint64_t minus, double most, double *ret_p)
-{
-	uint64_t more = plus > minus ? plus : minus;
-
-	if (!(most >= 0.5 && most < 1))
-		return -EDOM;
-	*ret_p = fmin(1, 2 * binomial_upper(plus + minus, most, more));
-	return 0;
 }

@@ -69,5 +69,15 @@ int signflip_interval(const double *d, size_t n, double alpha, uint64_t seed, st
  * Return: 0; -EDOM unless 0.5 <= @most < 1.
  */
 int sign_p(uint64_t plus, uint64_t minus, double most, double *ret_p);
+/* The same of the numbers @d against @shift. */
+int sign_shift_p(const double *d, size_t n, double shift, double most, double *ret_p);
+
+/**
+ * sign_interval - the median of @d and the interval by inverting sign_shift_p
+ * @alpha: level; the interval is the closed hull of all shifts with sign_shift_p > @alpha
+ *
+ * Unit: that of @d.  Cost: O(n^2).  Return: 0; -EDOM; -ENOMEM.
+ */
+int sign_interval(const double *d, size_t n, double most, double alpha, struct interval *ret);
 
 #endif

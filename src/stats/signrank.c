@@ -87,7 +87,7 @@ static struct null null_of(const unsigned int *w, size_t n)
 /* P(sum <= @most) by the dynamic programme. */
 static int tail_counted(const struct null *s, size_t most, double *ret)
 {
-	_cleanup_(free_doublep) double *f = malloc((most + 1) * sizeof(*f));
+	_cleanup_(freep) double *f = malloc((most + 1) * sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
@@ -179,7 +179,7 @@ static int lower_tail(const struct null *s, size_t most, double *ret)
 static int p_at(const void *data, double shift, enum side side, double *ret_p)
 {
 	const struct paired *s = data;
-	_cleanup_(free_uintp) unsigned int *rank = calloc(s->n, sizeof(*rank));
+	_cleanup_(freep) unsigned int *rank = calloc(s->n, sizeof(*rank));
 	struct null null;
 	size_t below, total = 0;
 	double tail;
@@ -204,7 +204,7 @@ static int p_at(const void *data, double shift, enum side side, double *ret_p)
 static int critical_counted(const struct null *s, double alpha, int64_t *ret)
 {
 	size_t max = s->total / 2;
-	_cleanup_(free_doublep) double *f = malloc((max + 1) * sizeof(*f));
+	_cleanup_(freep) double *f = malloc((max + 1) * sizeof(*f));
 	double tail = 0;
 
 	if (!f)
@@ -240,7 +240,7 @@ static void critical_searched(const struct null *s, double alpha, int64_t *ret)
 
 int signrank_critical2(size_t n, double alpha, int64_t *ret)
 {
-	_cleanup_(free_uintp) unsigned int *rank = calloc(n, sizeof(*rank));
+	_cleanup_(freep) unsigned int *rank = calloc(n, sizeof(*rank));
 	struct null null;
 	int64_t c = -1;
 	int r = 0;
@@ -268,7 +268,7 @@ static int check(const double *d, size_t n)
 
 int signrank_p(const double *d, size_t n, double shift, double *ret_p)
 {
-	_cleanup_(free_doublep) double *sorted = NULL;
+	_cleanup_(freep) double *sorted = NULL;
 	int r = check(d, n);
 
 	if (r == 0)
@@ -285,7 +285,7 @@ int signrank_p(const double *d, size_t n, double shift, double *ret_p)
 
 int signrank_interval(const double *d, size_t n, double alpha, struct interval *ret)
 {
-	_cleanup_(free_doublep) double *sorted = NULL;
+	_cleanup_(freep) double *sorted = NULL;
 	struct paired s = { .n = n };
 	struct inversion v = { .alpha = alpha, .p = p_at };
 	struct interval out;

@@ -35,8 +35,8 @@ static int exact_p(size_t n, double s, double *ret_p)
 {
 	size_t pairs = n * (n - 1) / 2;
 	size_t falls = (size_t)(((double)pairs - fabs(s)) / 2); /* as few as seen, or as rises */
-	_cleanup_(free_doublep) double *f = calloc(pairs + 1, sizeof(*f));
-	_cleanup_(free_doublep) double *g = calloc(pairs + 1, sizeof(*g));
+	_cleanup_(freep) double *f = calloc(pairs + 1, sizeof(*f));
+	_cleanup_(freep) double *g = calloc(pairs + 1, sizeof(*g));
 	double tail = 0;
 
 	if (!f || !g)
@@ -73,7 +73,7 @@ static double normal_p(double s, double sd)
 static int slopes(const double *x, size_t n, double least, struct interval *ret)
 {
 	size_t nr = 0, pairs = n * (n - 1) / 2, cut;
-	_cleanup_(free_doublep) double *b = malloc(pairs * sizeof(*b));
+	_cleanup_(freep) double *b = malloc(pairs * sizeof(*b));
 
 	if (!b)
 		return -ENOMEM;
@@ -115,7 +115,7 @@ static int critical(size_t n, double sd, bool exact, double alpha, double *ret)
 
 int trend_test(const double *x, size_t n, double alpha, struct trend *ret)
 {
-	_cleanup_(free_doublep) double *sorted = NULL;
+	_cleanup_(freep) double *sorted = NULL;
 	struct trend out = {};
 	double ties, sd, pairs = (double)n * ((double)n - 1) / 2, least;
 	bool exact;
@@ -150,7 +150,7 @@ int trend_test(const double *x, size_t n, double alpha, struct trend *ret)
 
 int drift_test(const double *x, size_t n, double alpha, struct trend *ret)
 {
-	_cleanup_(free_doublep) double *means = NULL;
+	_cleanup_(freep) double *means = NULL;
 	struct trend out;
 	double block = 1;
 	size_t length, nr;
@@ -202,7 +202,7 @@ int ljung_box(const double *x, size_t n, size_t lags, double *ret_p)
 
 int ljung_box_ranks(const double *x, size_t n, size_t lags, double *ret_p)
 {
-	_cleanup_(free_doublep) double *rank = NULL;
+	_cleanup_(freep) double *rank = NULL;
 	size_t *order;
 
 	if (check_numbers(x, n) < 0)

@@ -49,7 +49,7 @@ static uint32_t be32(const unsigned char *p)
 
 static bool has_wal(const char *path)
 {
-	_cleanup_(free_charp) char *wal = NULL;
+	_cleanup_(freep) char *wal = NULL;
 	struct stat st;
 
 	if (asprintf(&wal, "%s-wal", path) < 0)
@@ -100,7 +100,7 @@ static int check_header(int fd, const char *path, struct err *e)
 /* mkdir -p; what is made is for the user alone. */
 static int make_folders(const char *path, struct err *e)
 {
-	_cleanup_(free_charp) char *dir = strdup(path);
+	_cleanup_(freep) char *dir = strdup(path);
 
 	if (!dir)
 		return err_nomem(e, "path of the store");
@@ -117,8 +117,8 @@ static int make_folders(const char *path, struct err *e)
 static int sync_folder(const char *path, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
-	_cleanup_(free_charp) char *dir = slash ? strndup(path, (size_t)(slash - path) + 1)
-						: strdup(".");
+	_cleanup_(freep) char *dir = slash ? strndup(path, (size_t)(slash - path) + 1)
+					   : strdup(".");
 	_cleanup_(close_fdp) int fd = -1;
 
 	if (!dir)
@@ -163,7 +163,7 @@ static int fill_file(const char *file, const char *path, const struct schema *sc
 /* Made under another name and linked into place whole: nobody ever sees half a store. */
 static int create_file(const char *path, const struct schema *schema, struct err *e)
 {
-	_cleanup_(free_charp) char *file = NULL;
+	_cleanup_(freep) char *file = NULL;
 	_cleanup_(close_fdp) int fd = -1;
 	int r = make_folders(path, e);
 
@@ -218,7 +218,7 @@ int store_open_schema(struct store **ret, const char *path, enum store_mode mode
 		      const struct schema *schema, struct err *e)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
-	_cleanup_(free_charp) char *real = NULL;
+	_cleanup_(freep) char *real = NULL;
 	int r = check_file(path, mode, schema, e);
 
 	if (r < 0)

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 /* "" without a wish. */
 static void stamp(const char *format, char *ret, size_t size)
@@ -27,18 +28,15 @@ static void stamp(const char *format, char *ret, size_t size)
 
 void out_line(struct out *o, const char *fmt, ...)
 {
-	_cleanup_(free_charp) char *text = NULL;
+	_cleanup_(freep) char *text = NULL;
 	char when[128];
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = text_vprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0) {
-		text = NULL; /* undefined after a failure */
+	if (!text)
 		return;
-	}
 	stamp(o->timestamps, when, sizeof(when));
 	fprintf(o->f, "%s%s%s%s%s\n", o->session, when, o->title ? o->title : "",
 		o->title ? ":  " : "", text);

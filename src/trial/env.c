@@ -69,7 +69,7 @@ struct json_object *host_env(const struct host *h)
 		json_object_object_add(o, "cpus", json_object_new_uint64(online.nr));
 	add_cpu_model(o, h->proc_fd);
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		_cleanup_(free_charp) char *line = NULL;
+		_cleanup_(freep) char *line = NULL;
 
 		if (kfile_read_line(lines[i].sys ? h->sys_fd : h->proc_fd, lines[i].path, &line,
 				    &e) == 0)

@@ -123,7 +123,7 @@ static int command_resolve(const struct host *host, const struct instance *inst,
 static int command_read(const struct host *host, const char *target, char **ret, struct err *e)
 {
 	_cleanup_(cfg_release) struct command_cfg cfg = {};
-	_cleanup_(free_charp) char *text = NULL;
+	_cleanup_(freep) char *text = NULL;
 	_cleanup_(buf_release) struct buf b = {};
 	int r = parse_target(target, &cfg, e);
 
@@ -160,7 +160,7 @@ static int command_witness(const struct host *host, const char *target, struct w
 			   struct err *e)
 {
 	_cleanup_(cfg_release) struct command_cfg cfg = {};
-	_cleanup_(free_charp) char *text = NULL;
+	_cleanup_(freep) char *text = NULL;
 	struct witness w = { .what = "the number its witness prints", .min_effect = 1 };
 	int r = parse_target(target, &cfg, e);
 

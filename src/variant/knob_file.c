@@ -124,7 +124,7 @@ static void keep_selected(char *text)
 
 static int file_read(const struct host *host, const char *target, char **ret, struct err *e)
 {
-	_cleanup_(free_charp) char *text = NULL;
+	_cleanup_(freep) char *text = NULL;
 	struct place p = {};
 	int r = find(host, target, &p, e);
 

@@ -143,15 +143,10 @@ static size_t nr_blocks(size_t nr)
 	return (nr + 31) / 32;
 }
 
-static void free_sset_infop(struct ethtool_sset_info **p)
-{
-	free(*p);
-}
-
 static int load_names(struct state *s, const char *dev, struct err *e)
 {
 	/* the answer holds one number behind the head */
-	_cleanup_(free_sset_infop) struct ethtool_sset_info *info =
+	_cleanup_(freep) struct ethtool_sset_info *info =
 		calloc(1, sizeof(*info) + sizeof(uint32_t));
 	int r;
 
@@ -275,15 +270,10 @@ static int wanted(const char *value, const char *name)
 	return -1;
 }
 
-static void free_sfeaturesp(struct ethtool_sfeatures **p)
-{
-	free(*p);
-}
-
 static int write_feature(const struct target *t, const char *value, struct err *e)
 {
 	_cleanup_(state_release) struct state s = { .fd = -1 };
-	_cleanup_(free_sfeaturesp) struct ethtool_sfeatures *set = NULL;
+	_cleanup_(freep) struct ethtool_sfeatures *set = NULL;
 	size_t asked = 0;
 	int r = state_load(&s, t, e);
 
@@ -489,7 +479,7 @@ static int napi_effort(const struct host *host, const char *dev, bool runtime, u
 static int netdev_witness(const struct host *host, const char *target, struct witness *ret,
 			  struct err *e)
 {
-	_cleanup_(free_charp) char *now = NULL;
+	_cleanup_(freep) char *now = NULL;
 	bool runtime = procthread_counts_runtime(host->proc_fd);
 	struct witness w = { .min_effect = runtime ? NS_PER_MS : 10,
 			     .min_demand = 1000,

@@ -72,7 +72,7 @@ static int absent(const struct host *host, const char *name, struct err *e)
 
 static int sysctl_read(const struct host *host, const char *target, char **ret, struct err *e)
 {
-	_cleanup_(free_charp) char *path = path_of(target);
+	_cleanup_(freep) char *path = path_of(target);
 	int r;
 
 	if (!path)
@@ -92,7 +92,7 @@ static bool is_congestion(const char *path)
 /* What may be done about a refused algorithm, after the kernel's own reason. */
 static int refuse_congestion(const struct host *host, int r, struct err *e)
 {
-	_cleanup_(free_charp) char *allowed = NULL;
+	_cleanup_(freep) char *allowed = NULL;
 	char why[sizeof(e->msg)];
 	struct err unread = {};
 
@@ -109,7 +109,7 @@ static int refuse_congestion(const struct host *host, int r, struct err *e)
 static int sysctl_write(const struct host *host, const char *target, const char *value,
 			struct err *e)
 {
-	_cleanup_(free_charp) char *path = path_of(target);
+	_cleanup_(freep) char *path = path_of(target);
 	int r;
 
 	if (!path)
@@ -134,7 +134,7 @@ static int sysctl_resolve(const struct host *host, const struct instance *inst,
 			       "needs names and values such as { net.core.busy_poll: 50 }");
 	for (size_t i = 0; i < inst->nr_settings; i++) {
 		const struct setting *s = &inst->settings[i];
-		_cleanup_(free_charp) char *path = path_of(s->key);
+		_cleanup_(freep) char *path = path_of(s->key);
 		int r;
 
 		if (!path)

@@ -115,7 +115,7 @@ static int find(const struct host *host, const char *text, struct target *ret, s
 
 static bool parse_sched(const char *text, struct sched *ret)
 {
-	_cleanup_(free_charp) char *copy = strdup(text);
+	_cleanup_(freep) char *copy = strdup(text);
 	struct sched s = {};
 	char *priority = copy ? strchr(copy, ':') : NULL, *nice;
 	int64_t n = 0;
@@ -373,7 +373,7 @@ static int resolve_cfg(const struct host *host, const struct thread_cfg *cfg, co
 {
 	_cleanup_(knob_settings_release) struct knob_settings l = {};
 	_cleanup_(procthreads_release) struct procthreads threads = {};
-	_cleanup_(free_charp) char *cpus = NULL;
+	_cleanup_(freep) char *cpus = NULL;
 	int r = cpus_text(host, cfg->cpus, &cpus, e);
 
 	if (r >= 0)

@@ -224,7 +224,7 @@ int procthread_switches(int proc_fd, int tid, uint64_t *ret, struct err *e)
 
 bool procthread_counts_runtime(int proc_fd)
 {
-	_cleanup_(free_charp) char *line = NULL;
+	_cleanup_(freep) char *line = NULL;
 	struct err ignored = {};
 
 	/* our own thread has run: it is here asking */

@@ -34,7 +34,7 @@ struct restoring {
 static enum outcome set_back(const struct restoring *rs, const struct knob_ops *ops,
 			     const struct change *c, struct buf *text, struct err *why)
 {
-	_cleanup_(free_charp) char *now = NULL;
+	_cleanup_(freep) char *now = NULL;
 	int r = ops->write(rs->host, c->target, c->old ? c->old : "", why);
 
 	if (r >= 0)
@@ -58,7 +58,7 @@ static enum outcome set_back(const struct restoring *rs, const struct knob_ops *
 static enum outcome restore_here(const struct restoring *rs, const struct knob_ops *ops,
 				 const struct change *c, struct buf *text, struct err *why)
 {
-	_cleanup_(free_charp) char *now = NULL;
+	_cleanup_(freep) char *now = NULL;
 	int r = ops->read(rs->host, c->target, &now, why);
 
 	if (knob_is_gone(r)) {
@@ -190,7 +190,7 @@ int variant_restore(const struct host *host, const char *dir, const struct knob_
 	};
 	_cleanup_(journal_closep) struct journal *j = NULL;
 	_cleanup_(changes_release) struct changes l = {};
-	_cleanup_(free_charp) char *boot = NULL, *netns = journal_netns(host->proc_fd);
+	_cleanup_(freep) char *boot = NULL, *netns = journal_netns(host->proc_fd);
 	int r = journal_boot_id(host->proc_fd, &boot, e);
 
 	if (r >= 0)

@@ -14,7 +14,7 @@
 /* mkdir -p with mode 0700 */
 static int make_dirs(const char *dir, struct err *e)
 {
-	_cleanup_(free_charp) char *path = strdup(dir);
+	_cleanup_(freep) char *path = strdup(dir);
 
 	if (!path)
 		return err_nomem(e, dir);

@@ -81,7 +81,7 @@ static struct item *add_item(struct applied *a, const struct knob_ops *ops,
 /* After the write: does it read back as wanted?  Keeps in @it what must read back from now on. */
 static int check_written(const struct applied *a, struct item *it, bool blind, struct err *e)
 {
-	_cleanup_(free_charp) char *now = NULL;
+	_cleanup_(freep) char *now = NULL;
 	int r = it->ops->read(a->host, it->target, &now, e);
 
 	if (r == -ENODATA) {
@@ -202,7 +202,7 @@ static int resolve_all(const struct host *host, const struct knob_ops *const *kn
 /* Set back and read back, whatever it is now: during the run the setting is ours. */
 static int undo_item(const struct applied *a, const struct item *it, struct err *e)
 {
-	_cleanup_(free_charp) char *now = NULL, *after = NULL;
+	_cleanup_(freep) char *now = NULL, *after = NULL;
 	int r = it->ops->read(a->host, it->target, &now, e);
 
 	if (knob_is_gone(r) || (r >= 0 && it->old && knob_same(it->ops, now, it->old)))
@@ -294,7 +294,7 @@ int variant_apply(struct applied **ret, const struct host *host, struct journal 
 int variant_verify(const struct applied *a, struct err *e)
 {
 	for (size_t i = 0; i < a->nr; i++) {
-		_cleanup_(free_charp) char *now = NULL;
+		_cleanup_(freep) char *now = NULL;
 		const struct item *it = &a->v[i];
 		int r = it->value ? it->ops->read(a->host, it->target, &now, e) : -ENODATA;
 

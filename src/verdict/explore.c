@@ -13,11 +13,6 @@
 #include "stats/stats.h"
 #include "verdict/evidence.h"
 
-static void free_doublep(double **p)
-{
-	free(*p);
-}
-
 static int weigh(const struct cells *c, unsigned int variant, struct exploration *ret,
 		 struct err *e)
 {
@@ -46,8 +41,8 @@ static int measure(const struct cells *c, double alpha, struct exploration *ret,
 static int explore_variant(const struct cells_list *cells, double rate, struct exploration *ret,
 			   struct err *e)
 {
-	_cleanup_(free_doublep) double *p = calloc(cells->nr, sizeof(*p));
-	_cleanup_(free_doublep) double *adjusted = calloc(cells->nr, sizeof(*adjusted));
+	_cleanup_(freep) double *p = calloc(cells->nr, sizeof(*p));
+	_cleanup_(freep) double *adjusted = calloc(cells->nr, sizeof(*adjusted));
 	size_t found = 0;
 	int r = 0;
 

@@ -25,16 +25,6 @@ static void evidence_list_release(struct evidence_list *l)
 	*l = (struct evidence_list){};
 }
 
-static void free_doublep(double **p)
-{
-	free(*p);
-}
-
-static void free_verdictp(struct verdict **p)
-{
-	free(*p);
-}
-
 const char *verdict_word(enum verdict_word w)
 {
 	switch (w) {
@@ -72,8 +62,8 @@ static int decide_variant(const struct cells_list *cells, double alpha, struct v
 			  struct err *e)
 {
 	_cleanup_(evidence_list_release) struct evidence_list l = {};
-	_cleanup_(free_doublep) double *p = calloc(cells->nr, sizeof(*p));
-	_cleanup_(free_doublep) double *level = calloc(cells->nr, sizeof(*level));
+	_cleanup_(freep) double *p = calloc(cells->nr, sizeof(*p));
+	_cleanup_(freep) double *level = calloc(cells->nr, sizeof(*level));
 	int r = 0;
 
 	l.v = calloc(cells->nr, sizeof(*l.v));
@@ -101,7 +91,7 @@ int verdict_decide(const struct verdict_query *queries, size_t nr_queries, size_
 		   double alpha, struct verdict *ret, struct err *e)
 {
 	_cleanup_(cells_list_release) struct cells_list cells = {};
-	_cleanup_(free_verdictp) struct verdict *out = NULL;
+	_cleanup_(freep) struct verdict *out = NULL;
 	size_t nr = nr_variants > 1 ? nr_queries * (nr_variants - 1) : 0;
 	int r;
 

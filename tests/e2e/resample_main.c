@@ -24,7 +24,7 @@ struct series {
 static size_t draw(const struct series *s, unsigned int blocks, unsigned int keep, uint64_t seed,
 		   struct observation *out)
 {
-	_cleanup_(free_charp) char *taken = calloc(blocks, 1), *swap = calloc(blocks, 1);
+	_cleanup_(freep) char *taken = calloc(blocks, 1), *swap = calloc(blocks, 1);
 	size_t nr = 0;
 
 	for (unsigned int k = 0; k < keep; k++) {

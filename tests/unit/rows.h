@@ -21,7 +21,7 @@ struct row {
 
 static inline bool read_row(FILE *f, struct row *row)
 {
-	_cleanup_(free_charp) char *line = NULL;
+	_cleanup_(freep) char *line = NULL;
 	size_t size = 0;
 	char *p, *end;
 

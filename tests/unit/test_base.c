@@ -170,7 +170,7 @@ static void kernel_files_are_read_and_written_below_their_root(void **state)
 {
 	char dir[] = "/tmp/irqlab-kfile-XXXXXX";
 	_cleanup_(close_fdp) int root = -1, fd = -1;
-	_cleanup_(free_charp) char *line = NULL;
+	_cleanup_(freep) char *line = NULL;
 	struct err e = {};
 	uint64_t v = 0;
 

@@ -50,7 +50,7 @@ static struct json_object *answer(const char *a, const char *b, struct compare_o
 /* Follow "pairs.0.directions.0.change". */
 static struct json_object *at(struct json_object *o, const char *path)
 {
-	_cleanup_(free_charp) char *copy = strdup(path);
+	_cleanup_(freep) char *copy = strdup(path);
 	char *save = NULL;
 
 	for (char *s = strtok_r(copy, ".", &save); s; s = strtok_r(NULL, ".", &save)) {

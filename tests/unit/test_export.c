@@ -157,7 +157,7 @@ static void assert_lines(const char *text, size_t most, const char *first)
 {
 	for (const char *p = text; *p;) {
 		size_t len = strcspn(p, "\n");
-		_cleanup_(free_charp) char *line = strndup(p, len);
+		_cleanup_(freep) char *line = strndup(p, len);
 
 		if (format_columns(line) > most)
 			fail_msg("%zu columns: %s", format_columns(line), line);

@@ -933,7 +933,7 @@ static void a_pick_is_split_from_the_file(void **state)
 					       "a#99999999999999999999" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		_cleanup_(free_charp) char *path = NULL;
+		_cleanup_(freep) char *path = NULL;
 		struct err e = {};
 		unsigned int nr = 7;
 

@@ -81,7 +81,7 @@ static void expect_setting(const struct knob_settings *l, size_t i, const char *
 
 static void expect_read(const struct knob_ops *ops, const char *target, const char *value)
 {
-	_cleanup_(free_charp) char *now = NULL;
+	_cleanup_(freep) char *now = NULL;
 	struct err e = {};
 
 	must(ops->read(&tree.host, target, &now, &e), &e);
@@ -414,7 +414,7 @@ static void netdev_settings_come_in_a_working_order(void **state)
 
 static void commands_report_how_they_ended(void **state)
 {
-	_cleanup_(free_charp) char *out = NULL;
+	_cleanup_(freep) char *out = NULL;
 	struct err e = {};
 
 	must(shell_run("echo a; echo b >&2; printf 'c\\n\\n'", 1000000000000, &out, &e), &e);
@@ -432,7 +432,7 @@ static void commands_report_how_they_ended(void **state)
 
 static void much_output_neither_blocks_nor_grows(void **state)
 {
-	_cleanup_(free_charp) char *out = NULL;
+	_cleanup_(freep) char *out = NULL;
 	struct err e = {};
 
 	must(shell_run("i=0; while [ $i -lt 3000 ]; do echo "
@@ -745,7 +745,7 @@ static char *read_of(const struct knob_ops *ops, const char *target)
 
 static void expect_here(const char *target, const char *value)
 {
-	_cleanup_(free_charp) char *now = read_of(&knob_netdev, target);
+	_cleanup_(freep) char *now = read_of(&knob_netdev, target);
 
 	assert_string_equal(now, value);
 }
@@ -761,7 +761,7 @@ static void features_are_set_and_set_back(void **state)
 	if (!enter_namespace())
 		skip();
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		_cleanup_(free_charp) char *old = NULL;
+		_cleanup_(freep) char *old = NULL;
 		char target[64];
 		const char *other;
 		int r;
@@ -786,7 +786,7 @@ static void features_are_set_and_set_back(void **state)
 
 static void a_mixed_group_comes_back_as_it_was(void **state)
 {
-	_cleanup_(free_charp) char *all = NULL;
+	_cleanup_(freep) char *all = NULL;
 	static const char mixed[] = "tx-tcp-segmentation:on,tx-tcp6-segmentation:off";
 	struct err e = {};
 
@@ -906,7 +906,7 @@ static void threaded_without_napi_says_so(void **state)
 
 static void sysctls_of_the_namespace_are_set(void **state)
 {
-	_cleanup_(free_charp) char *old = NULL, *now = NULL;
+	_cleanup_(freep) char *old = NULL, *now = NULL;
 	struct err e = {};
 
 	if (!enter_namespace())
@@ -933,7 +933,7 @@ static const char *word_besides(char *list, const char *others)
 
 static void a_refused_congestion_control_has_its_remedy(void **state)
 {
-	_cleanup_(free_charp) char *all = NULL, *allowed = NULL;
+	_cleanup_(freep) char *all = NULL, *allowed = NULL;
 	const char *refused;
 	struct err e = {};
 

@@ -312,7 +312,7 @@ static void json_is_json_and_says_more(void **state)
 /* Against a plain list of all seconds: each point is the worst of its step, nothing is lost. */
 static void maxima_stay_in_constant_memory(void **state)
 {
-	_cleanup_(free_charp) char *memory = calloc(1, sizeof(struct latency_series));
+	_cleanup_(freep) char *memory = calloc(1, sizeof(struct latency_series));
 	struct latency_series *s = (struct latency_series *)memory;
 	enum { SECONDS = 20000 };
 	static uint64_t late[SECONDS];

@@ -518,7 +518,7 @@ static void a_command_dies_with_its_agent(void **state)
 static void a_peer_of_namespaces_carries_the_tcp_load(void **state)
 {
 	_cleanup_(host_release) struct host h = {};
-	_cleanup_(free_charp) char *flags = NULL;
+	_cleanup_(freep) char *flags = NULL;
 	struct peer_link *link = NULL;
 	struct err e = {};
 

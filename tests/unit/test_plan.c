@@ -197,7 +197,7 @@ static void peers_have_hosts_and_ports(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(peers); i++) {
 		_cleanup_(buf_release) struct buf line = {};
-		_cleanup_(free_charp) char *text = NULL;
+		_cleanup_(freep) char *text = NULL;
 		_cleanup_(plan_release) struct plan p = {};
 
 		buf_printf(&line, "peer: %s\ndut: eth1", peers[i].text);
@@ -218,8 +218,7 @@ static void bad_plans_are_refused_with_place_reason_and_remedy(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		const struct refusal *c = &refusals[i];
-		_cleanup_(free_charp) char *text = c->from ? edit(good, c->from, c->to)
-							   : strdup(c->to);
+		_cleanup_(freep) char *text = c->from ? edit(good, c->from, c->to) : strdup(c->to);
 		struct plan untouched = { .blocks = 99 };
 		struct err e = {};
 		int r = parse(text, &untouched, &e);
@@ -272,13 +271,12 @@ static void nul_size_and_bombs_are_refused(void **state)
 
 static void an_alias_repeats_what_it_names(void **state)
 {
-	_cleanup_(free_charp) char *first =
-		edit(good, "before: []", "before: &same [sysctl: {a: 1}]");
-	_cleanup_(free_charp) char *text = edit(first,
-						"setup:\n  - netdev: { dev: [$dut, $far], "
-						"gro: on, tso: off }\n",
-						"");
-	_cleanup_(free_charp) char *both = edit(text, "scenarios:", "  third: *same\nscenarios:");
+	_cleanup_(freep) char *first = edit(good, "before: []", "before: &same [sysctl: {a: 1}]");
+	_cleanup_(freep) char *text = edit(first,
+					   "setup:\n  - netdev: { dev: [$dut, $far], "
+					   "gro: on, tso: off }\n",
+					   "");
+	_cleanup_(freep) char *both = edit(text, "scenarios:", "  third: *same\nscenarios:");
 	_cleanup_(plan_release) struct plan p = {};
 
 	parse_good(both, &p);
@@ -289,10 +287,10 @@ static void an_alias_repeats_what_it_names(void **state)
 
 static void names_with_dots_are_overridden(void **state)
 {
-	_cleanup_(free_charp) char *text = edit(good, "  quiet: []\n",
-						"  quiet: []\n"
-						"  v1.2: [tcp: { name: a.b }]\n");
-	_cleanup_(free_charp) char *both = edit(text, "load.net.tcp.rate", "load.v1.2.a.b.rate");
+	_cleanup_(freep) char *text = edit(good, "  quiet: []\n",
+					   "  quiet: []\n"
+					   "  v1.2: [tcp: { name: a.b }]\n");
+	_cleanup_(freep) char *both = edit(text, "load.net.tcp.rate", "load.v1.2.a.b.rate");
 	_cleanup_(plan_release) struct plan p = {};
 
 	parse_good(both, &p);
@@ -554,8 +552,7 @@ static void a_refusal_survives_failed_allocations(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
 		const struct refusal *c = &refusals[i];
-		_cleanup_(free_charp) char *text = c->from ? edit(good, c->from, c->to)
-							   : strdup(c->to);
+		_cleanup_(freep) char *text = c->from ? edit(good, c->from, c->to) : strdup(c->to);
 
 		for (size_t n = 1;; n += n < 50 ? 1 : 17) {
 			_cleanup_(plan_release) struct plan p = {};

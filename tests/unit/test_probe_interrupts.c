@@ -163,7 +163,7 @@ static void truncated_text_loses_rows_but_never_invents_counts(void **state)
 	header = strcspn(text.data, "\n") + 1;
 	for (size_t len = 0; len < text.len; len++) {
 		_cleanup_(procint_release) struct procint p = {};
-		_cleanup_(free_charp) char *exact = malloc(len + 1);
+		_cleanup_(freep) char *exact = malloc(len + 1);
 		struct err e = {};
 		int r;
 

@@ -503,7 +503,7 @@ static void assert_fits(const char *text)
 {
 	for (const char *p = text; *p;) {
 		size_t len = strcspn(p, "\n");
-		_cleanup_(free_charp) char *line = strndup(p, len);
+		_cleanup_(freep) char *line = strndup(p, len);
 
 		if (format_columns(line) > 78)
 			fail_msg("%zu columns: %s", format_columns(line), line);

@@ -139,7 +139,7 @@ static void records_survive_the_wire_and_no_damage_is_read(void **state)
 			assert_string_equal(copy->text, rec.text);
 		/* every shorter prefix must be refused, from memory of exactly that size */
 		for (size_t len = 0; len < wire.len; len++) {
-			_cleanup_(free_charp) char *part = malloc(len ? len : 1);
+			_cleanup_(freep) char *part = malloc(len ? len : 1);
 			struct record *none = NULL;
 
 			memcpy(part, wire.data, len);

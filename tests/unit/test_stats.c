@@ -244,7 +244,7 @@ static void intervals_invert_their_tests(void **state)
 static void large_rank_sum_interval_inverts_its_test(void **state)
 {
 	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-	_cleanup_(free_charp) char *memory = calloc(1, 250 * sizeof(double));
+	_cleanup_(freep) char *memory = calloc(1, 250 * sizeof(double));
 	double *x = (double *)(void *)memory, *y = x + 120;
 
 	for (int k = 0; k < 2; k++) {
@@ -344,7 +344,7 @@ static void equal_numbers_make_a_point(void **state)
 
 static void the_largest_sample_is_exact_and_a_larger_one_refused(void **state)
 {
-	_cleanup_(free_charp) char *memory = calloc(SIGNRANK_MAX + 1, sizeof(double));
+	_cleanup_(freep) char *memory = calloc(SIGNRANK_MAX + 1, sizeof(double));
 	double *d = (double *)(void *)memory, p = 0;
 	struct interval i;
 

@@ -19,7 +19,7 @@ static int params(const char *text, struct wire_params *p, struct err *e)
 {
 	/* a copy without NUL, so that reading past the end is seen by the sanitizer */
 	size_t len = strlen(text);
-	_cleanup_(free_charp) char *copy = malloc(len ? len : 1);
+	_cleanup_(freep) char *copy = malloc(len ? len : 1);
 
 	memcpy(copy, text, len);
 	return wire_params_decode(copy, len, p, e);
@@ -28,7 +28,7 @@ static int params(const char *text, struct wire_params *p, struct err *e)
 static int results(const char *text, struct wire_results *res, struct err *e)
 {
 	size_t len = strlen(text);
-	_cleanup_(free_charp) char *copy = malloc(len ? len : 1);
+	_cleanup_(freep) char *copy = malloc(len ? len : 1);
 
 	memcpy(copy, text, len);
 	return wire_results_decode(copy, len, res, NULL, e);
@@ -303,7 +303,7 @@ static void every_truncation_is_refused(void **state)
 
 	for (size_t t = 0; t < ARRAY_SIZE(texts); t++)
 		for (size_t len = 0; len < strlen(texts[t]); len++) {
-			_cleanup_(free_charp) char *cut = strndup(texts[t], len);
+			_cleanup_(freep) char *cut = strndup(texts[t], len);
 			struct wire_params p = {};
 			struct err e = {};
 
