@@ -192,6 +192,15 @@ uint64_t flow_bytes(const struct flow *f, unsigned int i)
 	return atomic_load_explicit(&f->v[i].bytes, memory_order_relaxed);
 }
 
+uint64_t flow_sum_bytes(const struct flow *f)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned int i = 0; i < f->have; i++)
+		bytes += flow_bytes(f, i);
+	return bytes;
+}
+
 unsigned int flow_id(const struct flow *f, unsigned int i)
 {
 	return f->v[i].id;
@@ -347,13 +356,7 @@ static void join_all(struct flow *f, uint64_t deadline_ns)
 
 bool flow_is_spent(const struct flow *f)
 {
-	uint64_t bytes = 0;
-
-	if (!f->limit.limited)
-		return false;
-	for (unsigned int i = 0; i < f->have; i++)
-		bytes += flow_bytes(f, i);
-	return bytes >= f->limit.total_bytes;
+	return f->limit.limited && flow_sum_bytes(f) >= f->limit.total_bytes;
 }
 
 int flow_start(struct flow *f, struct err *e)

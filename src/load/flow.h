@@ -91,6 +91,8 @@ void flow_read_stream(const struct flow *f, unsigned int i, struct flow_count *r
 void flow_read(const struct flow *f, struct flow_count *ret);
 /* Bytes of stream @i alone; no system call. */
 uint64_t flow_bytes(const struct flow *f, unsigned int i);
+/* The same of all streams. */
+uint64_t flow_sum_bytes(const struct flow *f);
 unsigned int flow_id(const struct flow *f, unsigned int i);
 int flow_fd(const struct flow *f, unsigned int i);
 /* The CPU that last processed the stream's packets (SO_INCOMING_CPU); -1: none, unknown. */

@@ -267,15 +267,6 @@ static int look_at_streams(struct session *s, struct progress *p, struct err *e)
 	return r;
 }
 
-static uint64_t sum_bytes(const struct flow *f)
-{
-	uint64_t bytes = 0;
-
-	for (unsigned int i = 0; i < f->have; i++)
-		bytes += flow_bytes(f, i);
-	return bytes;
-}
-
 /* What a client that keeps its rate has sent ahead: blocks are sent whole. */
 static double blocks_ahead(const struct wire_params *p)
 {
@@ -313,7 +304,7 @@ static int look_at_rate(struct session *s, struct progress *p, uint64_t now, str
 /* Whether the client uses what it has been given, and no more. */
 static int look_at_bytes(struct session *s, struct progress *p, uint64_t now, struct err *e)
 {
-	uint64_t bytes = sum_bytes(&s->rx) + sum_bytes(&s->tx);
+	uint64_t bytes = flow_sum_bytes(&s->rx) + flow_sum_bytes(&s->tx);
 
 	if (bytes != p->bytes)
 		p->moved_ns = now;
@@ -385,7 +376,7 @@ static int watch_test(struct session *s, struct err *e)
 	if (r < 0)
 		return r;
 	if (state == WIRE_TEST_END) {
-		p.bytes = sum_bytes(&s->rx) + sum_bytes(&s->tx);
+		p.bytes = flow_sum_bytes(&s->rx) + flow_sum_bytes(&s->tx);
 		return look_at_rate(s, &p, clock_mono_ns(), e);
 	}
 	if (state == WIRE_CLIENT_TERMINATE || state == WIRE_DONE)
