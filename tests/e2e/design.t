@@ -33,14 +33,20 @@ p=$src/tests/plans/sequential.yaml
 ok "the plan says when it is looked at" sh -c "'$IRQLAB' plan '$p' | grep -q 'looks after blocks 9 14; it ends at the first'"
 ok "and that a pilot is needed as long as nothing is stored" sh -c "'$IRQLAB' plan '$p' | grep -q 'a pilot: irqlab run --aa'"
 
-"$IRQLAB" run --aa "$p" --json -q -o "$work/aa.html" >"$work/aa.json" 2>"$work/aa.err"
+# A machine that stops a sender for longer than it may make up for measures its own load: once more.
+for _ in 1 2 3; do
+	rm -f "$IRQLAB_DB"*
+	"$IRQLAB" run --aa "$p" --json -q -o "$work/aa.html" >"$work/aa.json" 2>"$work/aa.err"
+	"$IRQLAB" run "$p" --json -q -o "$work/r.html" >"$work/r.json" 2>"$work/r.err"
+	rc=$?
+	grep -q 'sent less than asked' "$work/aa.json" "$work/r.json" || break
+done
 ok "an A/A run is marked as one" verdict "$work/aa.json" "r['run']['aa'] and r['run']['state'] == 'done'"
 ok "and its variants do not differ by the 5 % that the plan says" verdict "$work/aa.json" "abs(v['change']) < 0.025"
 ok "what the plan can see is known from it" sh -c "'$IRQLAB' plan '$p' | grep -q 'throughput@net: .*single pairs differ by .* from run 1'"
 ok "and how many blocks a change takes" sh -c "'$IRQLAB' plan '$p' --detect 20% | grep -q 'in every metric write: blocks: [0-9]'"
 
-"$IRQLAB" run "$p" --json -q -o "$work/r.html" >"$work/r.json" 2>"$work/r.err"
-result "5 % less is worse" $(($? != 5))
+result "5 % less is worse" $((rc != 5))
 ok "after the first look, and the run ended there" verdict "$work/r.json" \
 	"v['verdict'] == 'worse' and v['look'] == 1 and v['looks'] == 2 and len(r['trials']) == 18 and r['run']['state'] == 'done'"
 ok "the noise floor of this bench stands beside it" verdict "$work/r.json" "v['noise_floor']['run'] == 1 and v['noise_floor']['pair_sd'] >= 0"

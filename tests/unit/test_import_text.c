@@ -471,8 +471,8 @@ static void rows_in_cells_and_broken_words_are_rows(void **state)
 		"| run | output |\n| 1 | `" WHOLE "` |\n",
 		"before\n[code]\n" WHOLE "\n[/code]\n",
 		"before\n```text\n" WHOLE "\n```\n",
-		"before\n"
-		"[  5]   0.00-10.00  sec  1.09 GBytes   940 Mbits/sec    0             sen\nder\n",
+		("before\n"
+		 "[  5]   0.00-10.00  sec  1.09 GBytes   940 Mbits/sec    0             sen\nder\n"),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
