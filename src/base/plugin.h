@@ -39,6 +39,7 @@ struct metric_desc {
 	const char *samples; /* the instance's metric that counts what it is taken from: "n" */
 	const char *skipped; /* ... and what was due besides, or NULL: "missed" */
 	const char *hist;    /* RATE: share of this histogram above the plan's limit: "latency" */
+	const char *needs;   /* the option without which it is not measured, or NULL */
 };
 
 /* A count is compared as a rate whatever its row says: zeros are usual there. */

@@ -19,6 +19,7 @@
 #include "probe/emit.h"
 #include "probe/wakeup.h"
 #include "probe/wakeup_lanes.h"
+#include "probe/wakeup_late.h"
 
 /* A window longer than planned still has its maxima second by second for this long. */
 #define SPARE_SECONDS 8
@@ -33,6 +34,7 @@ struct wakeup_cfg {
 	int policy; /* enum wakeup_policy */
 	int phase;  /* enum phase */
 	bool hold_latency;
+	uint64_t limit_ns, gap_ns; /* of episodes */
 };
 
 struct probe {
@@ -42,6 +44,7 @@ struct probe {
 	struct wakeup_window window;
 	struct wakeup_lanes lanes;
 	struct wakeup_hold hold;
+	struct wakeup_late late;
 };
 
 /* in the order of enum wakeup_policy; those without real time take no priority */
@@ -63,6 +66,12 @@ static const struct opt options[] = {
 	{ "pm-qos", OPT_BOOL, offsetof(struct wakeup_cfg, hold_latency), "on",
 	  "hold /dev/cpu_dma_latency at 0, so that deep idle states are off",
 	  .fixed = "without it idle states count as latency" },
+	{ "limit", OPT_NS, offsetof(struct wakeup_cfg, limit_ns), "",
+	  "wake-ups later than this are counted in episodes; not given: none are",
+	  .fixed = "with another limit something else is counted" },
+	{ "gap", OPT_NS, offsetof(struct wakeup_cfg, gap_ns), "2ms",
+	  "late wake-ups of any CPU closer together than this are one episode",
+	  .fixed = "with another gap something else is counted" },
 	{},
 };
 
@@ -86,6 +95,8 @@ static const struct metric_desc metrics[] = {
 	  OF_WAKEUPS },
 	{ "above", "ratio", BETTER_LOWER, "share of wake-ups later than the metric's limit",
 	  .kind = METRIC_RATE, .hist = "latency", OF_WAKEUPS },
+	{ "episodes", "1/s", BETTER_LOWER, "times that wake-ups were later than the probe's limit",
+	  .kind = METRIC_RATE, .needs = "limit" },
 	{ "min", "ns", BETTER_NONE, "earliest wake-up" },
 	{ "n", "count", BETTER_NONE, "wake-ups measured" },
 	{ "missed", "count", BETTER_LOWER, "wake-ups skipped because the thread was still late" },
@@ -150,6 +161,7 @@ static void wakeup_close(struct probe *p)
 		return;
 	wakeup_lanes_release(&p->lanes);
 	wakeup_hold_release(&p->hold);
+	wakeup_late_release(&p->late);
 	cpuset_release(&p->cpus);
 	opt_release(options, &p->cfg);
 	free(p->name);
@@ -182,6 +194,10 @@ static int wakeup_open(struct probe **ret, const struct probe_env *env, const st
 		r = wakeup_cpus(p->cfg.cpus, env->host, &p->cpus, e);
 	if (r >= 0)
 		r = make_lanes(p, env, e);
+	p->late.limit_ns = p->cfg.limit_ns;
+	p->late.gap_ns = p->cfg.gap_ns;
+	if (r >= 0)
+		r = wakeup_late_init(&p->late, p->lanes.lane, p->lanes.nr, e);
 	if (r < 0)
 		return r;
 	wakeup_hold_memory(&p->hold);
@@ -242,6 +258,7 @@ static int wakeup_drain(struct probe *p, struct sample_sink *out, struct err *e)
 
 	report_hold(p, &m);
 	wakeup_report(&res, &m);
+	wakeup_late_report(&p->late, &res, &m);
 	return m.r;
 }
 

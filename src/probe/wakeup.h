@@ -192,6 +192,16 @@ struct wakeup_result {
 	uint64_t end_ns;   /* UINT64_MAX: it did not close */
 };
 
+/* Room for "cpu=8191,prio=99". */
+#define WAKEUP_LABELS_SIZE 48
+
+/*
+ * Labels of the lanes from @at on that share a priority: "prio=40", or "" for the first one, which
+ * is meant when a plan names none.
+ */
+void wakeup_priority_label(const struct wakeup_result *res, size_t at,
+			   char ret[WAKEUP_LABELS_SIZE]);
+
 void wakeup_report(const struct wakeup_result *res, struct emit *m);
 
 #endif

@@ -13,9 +13,6 @@
 #include "base/rng.h"
 #include "probe/emit.h"
 
-/* Room for "cpu=8191,prio=99". */
-#define LABELS_SIZE 48
-
 /*
  * A quantile is given when ten of the wake-ups that were due lie above it, N (1 - q) >= 10: below
  * that it is noise.  N counts the skipped ones too: it follows from window and interval alone, so
@@ -185,7 +182,7 @@ static void report_seconds(struct emit *m, const struct wakeup_lane *l,
 
 static void report_raw(struct emit *m, const struct wakeup_lane *l, const struct wakeup_result *res)
 {
-	char labels[LABELS_SIZE];
+	char labels[WAKEUP_LABELS_SIZE];
 
 	snprintf(labels, sizeof(labels), "cpu=%u,prio=%u", l->cpu, l->priority);
 	if (l->hist.total)
@@ -206,11 +203,19 @@ static void report_raw(struct emit *m, const struct wakeup_lane *l, const struct
 			   l->last_cpu);
 }
 
+void wakeup_priority_label(const struct wakeup_result *res, size_t at,
+			   char ret[WAKEUP_LABELS_SIZE])
+{
+	ret[0] = '\0';
+	if (at)
+		snprintf(ret, WAKEUP_LABELS_SIZE, "prio=%u", res->lanes[at].priority);
+}
+
 void wakeup_report(const struct wakeup_result *res, struct emit *m)
 {
 	_cleanup_(hist_freep) struct hist *merged = hist_new();
 	_cleanup_(hist_freep) struct hist *corrected = hist_new();
-	char labels[LABELS_SIZE];
+	char labels[WAKEUP_LABELS_SIZE];
 	struct group g = { .labels = labels, .hist = merged, .corrected = corrected };
 
 	if (!merged || !corrected) {
@@ -220,10 +225,7 @@ void wakeup_report(const struct wakeup_result *res, struct emit *m)
 	for (size_t at = 0; at < res->nr_lanes; at += res->nr_cpus) {
 		const struct wakeup_lane *l = &res->lanes[at];
 
-		/* the first priority is the one meant when a plan names none */
-		labels[0] = '\0';
-		if (at)
-			snprintf(labels, sizeof(labels), "prio=%u", l->priority);
+		wakeup_priority_label(res, at, labels);
 		g.says = true;
 		report_lanes(m, &g, l, res->nr_cpus);
 		g.says = false;

@@ -3,7 +3,7 @@
 #define STATS_TAILS_H
 
 /*
- * The tail of one sample: quantiles, exceedances, episodes, maxima.  Describes one trial or one
+ * The tail of one sample: quantiles, exceedances, maxima.  Describes one trial or one
  * merged sample; samples of one trial are no replicates, so nothing here decides between variants:
  * put one number per trial into the paired tests.
  * -EDOM, -ENOMEM and "untouched on failure" as in stats/stats.h.
@@ -65,32 +65,6 @@ static inline double tail_rate(uint64_t exceedances, double exposure)
 {
 	return exposure > 0 ? (double)exceedances / exposure : (double)__builtin_nan("");
 }
-
-/* Samples with their times, ascending. */
-struct stamped {
-	const uint64_t *at_ns;
-	const double *x;
-	size_t n;
-};
-
-/* One stall seen as several late samples. */
-struct episode {
-	uint64_t first_ns, last_ns;
-	uint64_t exceedances;
-	double peak;
-};
-
-/**
- * tail_episodes - group the samples above @limit into episodes
- * @gap_ns: an exceedance later than this after the one before starts a new episode
- * @ret: room for as many as may come, that is @s->n; NULL to count only
- * @ret_nr: episodes
- *
- * Runs declustering.  Source: Smith & Weissman 1994; Coles 2001, section 5.3.2.  Cost: O(n).
- * Return: 0; -EDOM for times that go back or a value that is no number.
- */
-int tail_episodes(const struct stamped *s, double limit, uint64_t gap_ns, struct episode *ret,
-		  size_t *ret_nr);
 
 /**
  * tail_extremal_index - 1 / mean cluster size of the exceedances of @limit, from 0 to 1

@@ -40,6 +40,7 @@ static const struct opt wakeup_rows[] = {
 	{ "priority", OPT_UINTS, 0, "98", "SCHED_FIFO priorities", 1, 99 },
 	{ "cpus", OPT_CPUS, 0, "all", "where" },
 	{ "lock", OPT_BOOL, 0, "on", "lock memory", .fixed = "page faults count" },
+	{ "limit", OPT_NS, 0, "", "of episodes" },
 	{},
 };
 
@@ -54,6 +55,8 @@ static const struct metric_desc wakeup_metrics[] = {
 	{ "max", "ns", BETTER_LOWER, "longest latency", .kind = METRIC_MAXIMUM },
 	{ "above", "ratio", BETTER_LOWER, "share above the limit", .kind = METRIC_RATE,
 	  .hist = "latency" },
+	{ "episodes", "1/s", BETTER_LOWER, "later than a limit", .kind = METRIC_RATE,
+	  .needs = "limit" },
 	{ "cycles", "count", BETTER_NONE, "how many" },
 	{},
 };

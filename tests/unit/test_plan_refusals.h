@@ -312,6 +312,8 @@ static const struct refusal {
 		{ "  back.retransmits@net: { margin: 5% }\n",
 		  "  - back.retransmits@net: { margin: 5% }\n",
 		  "plan.yaml:27: \"wakeup.p99[prio=98,cpu=1]@net: { margin: 0.1 }\": did not find expected '-' indicator while parsing a block collection that starts in line 26" },
+		{ "wakeup.p99[prio=98,cpu=1]@net", "wakeup.episodes@net",
+		  "plan.yaml:27: metric \"wakeup.episodes@net\" is measured only with the option \"limit\" of \"wakeup\", which the plan does not give" },
 		{ NULL, "metrics: [wakeup.p99]\nprobes: { wakeup: }\nvariants: { a: [], b: [] }\n",
 		  "plan.yaml:1: metrics: expected lines such as \"wakeup.p99@net: { margin: 10% }\" without \"- \", not a list" },
 		{ NULL, "variants: { a: [], b: [] }\nmetrics:\n",

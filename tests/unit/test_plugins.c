@@ -106,7 +106,8 @@ static void check_kind(const struct plugin *p, const struct metric_desc *m)
 		want = METRIC_QUANTILE;
 	else if (strncmp(m->name, "max", 3) == 0)
 		want = METRIC_MAXIMUM;
-	else if (strcmp(m->unit, "ratio") == 0 || strcmp(m->unit, "count") == 0)
+	else if (strcmp(m->unit, "ratio") == 0 || strcmp(m->unit, "count") == 0 ||
+		 strstr(m->name, "episodes"))
 		want = METRIC_RATE;
 	if (kind != want)
 		fail_msg("%s.%s is of kind %d, not %d", p->name, m->name, kind, want);
@@ -114,6 +115,7 @@ static void check_kind(const struct plugin *p, const struct metric_desc *m)
 		assert_near(m->q, q, 1e-9);
 	if ((q > 0 || want == METRIC_MAXIMUM) && !m->samples)
 		fail_msg("%s.%s does not say what counts its samples", p->name, m->name);
+	assert_true(!m->needs || opt_find(p->options, m->needs));
 	assert_true(!m->samples || has_metric(p, m->samples));
 	assert_true(!m->skipped || has_metric(p, m->skipped));
 }

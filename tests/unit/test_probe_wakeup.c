@@ -16,6 +16,7 @@
 #include "probe/emit.h"
 #include "probe/probe.h"
 #include "probe/wakeup.h"
+#include "probe/wakeup_late.h"
 
 extern const struct probe_ops probe_wakeup;
 
@@ -237,6 +238,69 @@ static void skipped_wakeups_count_towards_a_quantile(void **state)
 						  : "p99 left out: 999 wake-ups were due"));
 		}
 	}
+	free(l);
+}
+
+static void late_at(struct wakeup_lane *l, uint64_t at_us, uint64_t late_ns)
+{
+	assert_true(wakeup_tap(l->tap, at_us * NS_PER_US, late_ns));
+}
+
+/* One stall holds up both CPUs, and some wake-ups after it: one episode. */
+static void late_wakeups_are_counted_in_episodes(void **state)
+{
+	struct wakeup_second seconds[2] = {};
+	struct wakeup_lane *l = lanes_of(4, seconds);
+	struct wakeup_result res = { l, 4, 2, 0, 2 * NS_PER_S };
+	struct wakeup_late late = { .limit_ns = 1000, .gap_ns = 2 * NS_PER_MS };
+	_cleanup_(collect_release) struct collect out = collect_new(), full = collect_new();
+	struct err e = {};
+	struct emit m = { .out = &out.sink, .instance = "w", .e = &e };
+
+	l[2].priority = l[3].priority = 40;
+	assert_int_equal(wakeup_late_init(&late, l, 4, &e), 0);
+	late_at(&l[0], 10000, 2000);
+	late_at(&l[1], 12500, 1001); /* within the gap of the next, noted before it */
+	late_at(&l[1], 11000, 3000);
+	late_at(&l[0], 13000, 1000); /* not above */
+	late_at(&l[0], 14500, 1500);
+	late_at(&l[0], 16501, 1500); /* beyond the gap */
+	late_at(&l[3], 12000, 9000); /* of another priority, which this does not touch */
+	wakeup_late_report(&late, &res, &m);
+	assert_int_equal(m.r, 0);
+	assert_near(collect_scalar(&out, "w.episodes", ""), 2 / 2.0, 0);
+	assert_near(collect_scalar(&out, "w.episodes", "prio=40"), 1 / 2.0, 0);
+
+	late.spikes.max = 5; /* one more than is kept */
+	m.out = &full.sink;
+	wakeup_late_report(&late, &res, &m);
+	assert_int_equal(m.r, 0);
+	assert_null(collect_find(&full, RECORD_SCALAR, "w.episodes", ""));
+	assert_non_null(collect_event(&full, "episodes left out: 6 wake-ups were later than 1 us"));
+	wakeup_late_release(&late);
+	free(l);
+}
+
+/* None is a number too; without a limit there is none. */
+static void no_late_wakeup_is_zero_episodes(void **state)
+{
+	struct wakeup_second seconds[2] = {};
+	struct wakeup_lane *l = lanes_of(1, seconds);
+	struct wakeup_result res = { l, 1, 1, 0, NS_PER_S };
+	struct wakeup_late late = { .limit_ns = 1000 }, off = {};
+	_cleanup_(collect_release) struct collect out = collect_new(), none = collect_new();
+	struct err e = {};
+	struct emit m = { .out = &out.sink, .instance = "w", .e = &e };
+
+	assert_int_equal(wakeup_late_init(&off, l, 1, &e), 0);
+	assert_null(l->tap);
+	assert_int_equal(wakeup_late_init(&late, l, 1, &e), 0);
+	wakeup_late_report(&late, &res, &m);
+	assert_near(collect_scalar(&out, "w.episodes", ""), 0, 0);
+	m.out = &none.sink;
+	wakeup_late_report(&off, &res, &m);
+	assert_null(collect_find(&none, RECORD_SCALAR, "w.episodes", ""));
+	wakeup_late_release(&late);
 	free(l);
 }
 
@@ -732,6 +796,8 @@ int main(void)
 		cmocka_unit_test(reports_merge_cpus_and_label_priorities),
 		cmocka_unit_test(quantiles_without_enough_samples_are_left_out),
 		cmocka_unit_test(skipped_wakeups_count_towards_a_quantile),
+		cmocka_unit_test(late_wakeups_are_counted_in_episodes),
+		cmocka_unit_test(no_late_wakeup_is_zero_episodes),
 		cmocka_unit_test(a_short_rest_of_the_window_belongs_to_its_last_second),
 		cmocka_unit_test(a_lane_that_failed_or_moved_vetoes),
 		cmocka_unit_test(wakeups_elsewhere_veto),

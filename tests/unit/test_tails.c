@@ -6,6 +6,7 @@
 #include <gsl/gsl_sort.h>
 
 #include "sample/hist.h"
+#include "stats/episodes.h"
 #include "stats/tails.h"
 
 static void check_ranks(struct row *row)
