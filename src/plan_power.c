@@ -23,8 +23,6 @@
 #include "store/store.h"
 #include "trial/trial.h"
 
-#define POWER 0.8
-
 /* Which machine this is, as a stored run says it. */
 static char *this_machine(struct err *e)
 {
@@ -71,25 +69,59 @@ static double as_shown(const struct noise *n, double d)
 	return n->scale == VERDICT_SCALE_RATIO ? expm1(d) : d;
 }
 
-/* Blocks that detect @q->detect; 0 when none will, or when it cannot be said. */
-static size_t size_blocks(const struct plan *p, const struct power_question *q,
+/* What will decide metric @at of the plan. */
+struct design {
+	struct power_design is;
+	double information[PLAN_LOOKS_MAX];
+};
+
+static void find_design(const struct plan *p, size_t at, struct design *ret)
+{
+	const struct metric_desc *desc = p->metrics[at].desc;
+
+	*ret = (struct design){ .is = { .test = noise_test(metric_desc_kind(desc)),
+					.alpha = p->alpha / (double)p->nr_metrics,
+					.power = NOISE_POWER,
+					.nr_looks = p->nr_looks } };
+	for (size_t k = 0; k < p->nr_looks; k++)
+		ret->information[k] = (double)p->looks[k] / p->blocks;
+	ret->is.information = ret->information;
+}
+
+/* Blocks that detect @q->detect in metric @at; 0 when none will, or when it cannot be said. */
+static size_t size_blocks(const struct plan *p, const struct power_question *q, size_t at,
 			  const struct noise *n)
 {
 	double effect = n->scale == VERDICT_SCALE_RATIO ? log1p(q->detect) : q->detect;
+	struct design d;
 	size_t blocks = 0;
 
+	find_design(p, at, &d);
 	if (n->run == 0 || n->scale == VERDICT_SCALE_UNIT ||
-	    power_blocks(effect, n->sd, p->alpha / (double)p->nr_metrics, POWER, &blocks) < 0)
+	    power_blocks(&d.is, effect, n->sd, &blocks) < 0)
 		return 0;
 	return blocks;
+}
+
+/* "; looked at as planned it ends after 9 of 16 blocks, in the mean" */
+static void looks_line(const struct plan *p, const struct design *d, struct buf *out)
+{
+	struct power_looks looks;
+
+	if (plan_is_sequential(p) && power_looks(&d->is, &looks) == 0)
+		buf_printf(out, "; where it is that large, the run ends after about %.0f blocks",
+			   ceil(looks.expected * p->blocks));
 }
 
 static void metric_line(const struct plan *p, const struct power_question *q, size_t at,
 			const struct noise *n, struct buf *out)
 {
 	const char *unit = n->scale == VERDICT_SCALE_UNIT ? p->metrics[at].unit : "ratio";
+	size_t blocks = size_blocks(p, q, at, n);
+	struct design d;
 	double effect = 0;
 
+	find_design(p, at, &d);
 	buf_printf(out, "  %s: ", p->metrics[at].text);
 	if (n->run == 0) {
 		buf_printf(out,
@@ -102,16 +134,17 @@ static void metric_line(const struct plan *p, const struct power_question *q, si
 		buf_printf(out, "any (run %" PRId64 " saw no noise at all)\n", n->run);
 		return;
 	}
-	if (power_effect(p->blocks, n->sd, p->alpha / (double)p->nr_metrics, POWER, &effect) < 0)
+	if (power_effect(&d.is, p->blocks, n->sd, &effect) < 0)
 		effect = (double)NAN;
 	format_value(out, as_shown(n, effect), unit);
 	buf_puts(out, " (single pairs differ by ");
 	format_value(out, n->sd, unit);
 	buf_printf(out, ", from run %" PRId64 ")", n->run);
-	if (q->detect > 0 && size_blocks(p, q, n)) {
+	looks_line(p, &d, out);
+	if (q->detect > 0 && blocks) {
 		buf_puts(out, "; for ");
 		format_value(out, q->detect, "ratio");
-		buf_printf(out, ": %zu blocks", size_blocks(p, q, n));
+		buf_printf(out, ": %zu blocks", blocks);
 	} else if (q->detect > 0) {
 		buf_puts(out, "; for ");
 		format_value(out, q->detect, "ratio");
@@ -129,7 +162,7 @@ static void size_line(const struct plan *p, const struct power_question *q,
 	uint64_t minutes;
 
 	for (size_t i = 0; i < p->nr_metrics; i++) {
-		size_t n = size_blocks(p, q, &noise[i]);
+		size_t n = size_blocks(p, q, i, &noise[i]);
 
 		if (n == 0)
 			return;

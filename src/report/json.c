@@ -92,7 +92,7 @@ static void put_noise(struct json *j, const struct report *rep, const struct ver
 	put_text(j, "scale", verdict_scale_word(n->scale));
 	put_number(j, "pair_sd", n->sd);
 	put_count(j, "blocks", n->blocks);
-	put_number(j, "visible", noise_visible(n, v->blocks, v->alpha));
+	put_number(j, "visible", noise_visible(n, v));
 	json_end(j, '}');
 }
 

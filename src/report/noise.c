@@ -16,7 +16,6 @@
 #include "store/store.h"
 
 /* Four experiments of five. */
-#define POWER 0.8
 
 bool noise_same_machine(const char *env_a, const char *env_b)
 {
@@ -162,11 +161,28 @@ int noise_find(struct store *s, const struct plan_registry *reg, const struct no
 	return r;
 }
 
-double noise_visible(const struct noise *n, size_t blocks, double alpha)
+enum power_test noise_test(enum metric_kind kind)
 {
+	switch (kind) {
+	case METRIC_LOCATION:
+	case METRIC_QUANTILE:
+		return POWER_SIGNRANK;
+	case METRIC_RATE:
+		return POWER_SIGNFLIP;
+	case METRIC_MAXIMUM:
+		return POWER_SIGN;
+	}
+	return POWER_SIGNRANK;
+}
+
+double noise_visible(const struct noise *n, const struct verdict *v)
+{
+	const struct power_design design = { .test = noise_test(v->kind),
+					     .alpha = v->alpha,
+					     .power = NOISE_POWER };
 	double effect = (double)NAN;
 
-	if (n->run == 0 || blocks == 0 || power_effect(blocks, n->sd, alpha, POWER, &effect) < 0)
+	if (n->run == 0 || v->blocks == 0 || power_effect(&design, v->blocks, n->sd, &effect) < 0)
 		return (double)NAN;
 	/* from a log ratio to the ratio that is shown */
 	return n->scale == VERDICT_SCALE_RATIO ? expm1(effect) : effect;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
+#include "stats/power.h"
 #include "verdict/verdict.h"
 
 struct err;
@@ -43,7 +44,11 @@ int noise_of_run(struct store *s, int64_t run, const struct plan_registry *reg,
 		 const struct plan *plan, struct noise *ret, struct err *e);
 /* Are two environments the same machine with the same kernel?  Unknown keys do not count. */
 bool noise_same_machine(const char *env_a, const char *env_b);
-/* The change that @blocks see in four of five experiments at @alpha; NAN when it cannot be said. */
-double noise_visible(const struct noise *n, size_t blocks, double alpha);
+#define NOISE_POWER 0.8 /* four of five experiments */
+
+/* Which test decides a metric of @kind. */
+enum power_test noise_test(enum metric_kind kind);
+/* The change that the blocks of @v see in four of five experiments; NAN when it cannot be said. */
+double noise_visible(const struct noise *n, const struct verdict *v);
 
 #endif

@@ -13,7 +13,7 @@ void format_noise(struct buf *out, const struct report *rep, const struct verdic
 {
 	const struct noise *n = &rep->noise[v->query];
 	const char *unit = rep->plan->metrics[v->query].unit;
-	double visible = noise_visible(n, v->blocks, v->alpha);
+	double visible = noise_visible(n, v);
 	bool plain = n->scale == VERDICT_SCALE_UNIT;
 
 	if (n->run == 0)

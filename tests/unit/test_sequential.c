@@ -68,13 +68,17 @@ static void check_chance(struct row *row)
 	assert_near(chance, take(row), 0.0012); /* of four million draws */
 }
 
+static const struct power_design ranks = { POWER_SIGNRANK, 0.05, 0.8, NULL, 0 };
+static const struct power_design of_three = { POWER_SIGNRANK, 0.05 / 3, 0.8, NULL, 0 };
+
 static void check_effect(struct row *row)
 {
 	size_t n = (size_t)take(row);
 	double alpha = take(row), power = take(row), expected = take(row), effect = 0;
+	const struct power_design design = { POWER_SIGNRANK, alpha, power, NULL, 0 };
 
-	assert_relative(power_effect_formula(n, 1, alpha, power), expected, 1e-9);
-	assert_int_equal(power_effect(n, 3, alpha, power, &effect), 0);
+	assert_relative(power_effect_formula(&design, n, 1), expected, 1e-9);
+	assert_int_equal(power_effect(&design, n, 3, &effect), 0);
 	assert_relative(effect, 3 * expected, 1e-9);
 }
 
@@ -278,6 +282,84 @@ static void looks_that_cannot_reject_are_told(void **state)
 	assert_int_equal(sequential_check(&s, &look, NULL), -EDOM);
 }
 
+static void check_nct(struct row *row)
+{
+	size_t n = (size_t)take(row);
+	double alpha = take(row), power = take(row), effect = 0;
+	const struct power_design flips = { POWER_SIGNFLIP, alpha, power, NULL, 0 };
+
+	assert_int_equal(power_effect(&flips, n, 2, &effect), 0);
+	assert_relative(effect, 2 * take(row), 0.012); /* two quantiles of t for the noncentral t */
+}
+
+static void check_sign(struct row *row)
+{
+	size_t n = (size_t)take(row);
+	double alpha = take(row), power = take(row), effect = 0;
+	const struct power_design signs = { POWER_SIGN, alpha, power, NULL, 0 };
+
+	assert_int_equal(power_effect(&signs, n, 2, &effect), 0);
+	assert_relative(effect, 2 * take(row), 1e-9);
+}
+
+static void check_power_looks(struct row *row)
+{
+	struct power_design d = { .test = POWER_SIGNRANK };
+	struct power_looks looks;
+	double one = 0, many = 0;
+
+	d.alpha = take(row);
+	d.power = take(row);
+	d.information = take_array(row, &d.nr_looks);
+	assert_int_equal(power_looks(&d, &looks), 0);
+	assert_relative(looks.factor, take(row), 2e-5);
+	assert_near(looks.expected, take(row), 2e-5);
+	assert_int_equal(power_effect(&d, 20, 1, &many), 0);
+	d.nr_looks = 0;
+	assert_int_equal(power_effect(&d, 20, 1, &one), 0);
+	assert_relative(many, one * looks.factor, 1e-9);
+}
+
+static void power_is_that_of_scipy(void **state)
+{
+	const double bad[] = { 0.5, 0.4, 1 }, short_of_one[] = { 0.5, 0.9 };
+	struct power_design d = { POWER_SIGNFLIP, 0.05, 0.8, bad, 3 };
+	struct power_looks looks;
+
+	for_rows("tests/known/power_tests.txt", "nct", 10, check_nct);
+	for_rows("tests/known/power_tests.txt", "sign", 10, check_sign);
+	for_rows("tests/known/power_tests.txt", "looks", 8, check_power_looks);
+	assert_int_equal(power_looks(&d, &looks), -EDOM);
+	d.information = short_of_one;
+	d.nr_looks = 2;
+	assert_int_equal(power_looks(&d, &looks), -EDOM);
+}
+
+/* As the rank test below: the exact sign-flip sees what it is said to see. */
+static void flips_see_the_effect_with_the_power_asked_for(void **state)
+{
+	static const size_t sizes[] = { 6, 8, 12, 16 };
+	const struct power_design flips = { POWER_SIGNFLIP, 0.05, 0.8, NULL, 0 };
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	double d[16], effect = 0;
+
+	for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
+		int seen = 0;
+
+		assert_int_equal(power_effect(&flips, sizes[k], 2, &effect), 0);
+		for (int m = 0; m < 1500; m++) {
+			double p = 0;
+
+			for (size_t i = 0; i < sizes[k]; i++)
+				d[i] = effect + gsl_ran_gaussian(rng, 2);
+			signflip_p(d, sizes[k], 0, 1, &p);
+			seen += p <= 0.05;
+		}
+		assert_near(seen / 1500.0, 0.8, 0.045);
+	}
+	gsl_rng_free(rng);
+}
+
 /* The promise itself: with that effect, the exact test rejects in 80 % of other experiments. */
 static void effect_is_seen_with_the_power_asked_for(void **state)
 {
@@ -289,7 +371,7 @@ static void effect_is_seen_with_the_power_asked_for(void **state)
 		size_t n = sizes[k];
 		int seen = 0;
 
-		assert_int_equal(power_effect(n, 2, 0.05, 0.8, &effect), 0);
+		assert_int_equal(power_effect(&ranks, n, 2, &effect), 0);
 		assert_true(effect < last);
 		last = effect;
 		for (int m = 0; m < 1500; m++) {
@@ -302,7 +384,7 @@ static void effect_is_seen_with_the_power_asked_for(void **state)
 		}
 		assert_near(seen / 1500.0, 0.8, 0.045); /* deviations 0.010 here, 0.009 there */
 	}
-	assert_relative(effect, power_effect_formula(30, 2, 0.05, 0.8), 0.06);
+	assert_relative(effect, power_effect_formula(&ranks, 30, 2), 0.06);
 	gsl_rng_free(rng);
 }
 
@@ -316,20 +398,20 @@ static void blocks_are_the_fewest_that_see_the_effect(void **state)
 	assert_int_equal(power_least_blocks(0.05 / 3), 7);
 	assert_int_equal(power_least_blocks(0.05 / 6), 8);
 	assert_int_equal(power_least_blocks(0), 0);
-	assert_int_equal(power_blocks(0.01, 0.012, 0.05, 0.8, &n), 0);
-	assert_int_equal(power_effect(n, 0.012, 0.05, 0.8, &effect), 0);
+	assert_int_equal(power_blocks(&ranks, 0.01, 0.012, &n), 0);
+	assert_int_equal(power_effect(&ranks, n, 0.012, &effect), 0);
 	assert_true(effect <= 0.01);
-	assert_int_equal(power_effect(n - 1, 0.012, 0.05, 0.8, &effect), 0);
+	assert_int_equal(power_effect(&ranks, n - 1, 0.012, &effect), 0);
 	assert_true(effect > 0.01);
-	assert_int_equal(power_blocks(0.5, 0.001, 0.05, 0.8, &n), 0);
+	assert_int_equal(power_blocks(&ranks, 0.5, 0.001, &n), 0);
 	assert_int_equal(n, 6); /* never fewer than can reject */
-	assert_int_equal(power_blocks(0.1, 0, 0.05 / 3, 0.8, &n), 0);
+	assert_int_equal(power_blocks(&of_three, 0.1, 0, &n), 0);
 	assert_int_equal(n, 7);
-	assert_int_equal(power_blocks(0.001, 0.012, 0.05, 0.8, &n), -E2BIG);
-	assert_int_equal(power_blocks(0, 0.012, 0.05, 0.8, &n), -EDOM);
-	assert_int_equal(power_effect(5, 1, 0.05, 0.8, &effect), 0);
+	assert_int_equal(power_blocks(&ranks, 0.001, 0.012, &n), -E2BIG);
+	assert_int_equal(power_blocks(&ranks, 0, 0.012, &n), -EDOM);
+	assert_int_equal(power_effect(&ranks, 5, 1, &effect), 0);
 	assert_true(isinf(effect));
-	assert_int_equal(power_effect(8, -1, 0.05, 0.8, &effect), -EDOM);
+	assert_int_equal(power_effect(&ranks, 8, -1, &effect), -EDOM);
 }
 
 int main(void)
@@ -344,6 +426,8 @@ int main(void)
 		cmocka_unit_test(drawn_paths_keep_the_level_and_stop_early),
 		cmocka_unit_test(drawn_intervals_are_near_those_of_all_paths),
 		cmocka_unit_test(looks_that_cannot_reject_are_told),
+		cmocka_unit_test(power_is_that_of_scipy),
+		cmocka_unit_test(flips_see_the_effect_with_the_power_asked_for),
 		cmocka_unit_test(effect_is_seen_with_the_power_asked_for),
 		cmocka_unit_test(blocks_are_the_fewest_that_see_the_effect),
 	};
