@@ -56,7 +56,7 @@ double power_effect_formula(const struct power_design *design, size_t n, double 
 }
 
 /* How far the truth of @d, ascending, lies from the lower end of its interval. */
-static int needed_rank(double *d, size_t n, size_t rank, double *ret)
+static int needed_rank(const double *d, size_t n, size_t rank, double *ret)
 {
 	struct paired s = { d, n };
 	struct inversion v = {};
@@ -66,7 +66,7 @@ static int needed_rank(double *d, size_t n, size_t rank, double *ret)
 	return 0;
 }
 
-static int needed_flip(double *d, size_t n, double alpha, double *ret)
+static int needed_flip(const double *d, size_t n, double alpha, double *ret)
 {
 	struct interval i;
 	int r = signflip_interval(d, n, alpha, SEED, &i);
