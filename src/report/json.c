@@ -257,6 +257,7 @@ int report_json(const struct report *rep, struct buf *out, struct err *e)
 		put_verdict(&j, rep, &rep->verdicts[i]);
 	json_end(&j, ']');
 	json_derived(&j, rep);
+	json_exchange(&j, rep);
 	json_explore(&j, rep);
 	json_extremes(&j, rep);
 	json_begin(&j, "health", '{');

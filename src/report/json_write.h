@@ -30,6 +30,7 @@ void put_bool(struct json *j, const char *name, bool v);
 
 /* Parts of the report's object that have a file of their own. */
 void json_derived(struct json *j, const struct report *rep);
+void json_exchange(struct json *j, const struct report *rep);
 void json_extremes(struct json *j, const struct report *rep);
 void json_explore(struct json *j, const struct report *rep);
 

@@ -232,18 +232,29 @@ static void verdict_scales(const struct report *rep, struct buf *out)
 	}
 }
 
-/* What a verdict would mean under an assumption. */
+static void after_table(const char *what, const struct buf *text, struct buf *out)
+{
+	if (text->len == 0)
+		return;
+	buf_printf(out, "<p class=\"hint after\">%s: ", what);
+	svg_escape(out, buf_str(text));
+	buf_puts(out, "</p>\n");
+}
+
+/* What a verdict would mean under an assumption, and what one metric pays for another. */
 static void implied(const struct report *rep, struct buf *out)
 {
 	for (size_t i = 0; i < rep->nr_verdicts; i++) {
-		_cleanup_(buf_release) struct buf b = {};
+		_cleanup_(buf_release) struct buf cost = {};
 
-		format_cost(&b, rep, &rep->verdicts[i]);
-		if (b.len == 0)
-			continue;
-		buf_puts(out, "<p class=\"hint after\">Implied: ");
-		svg_escape(out, buf_str(&b));
-		buf_puts(out, "</p>\n");
+		format_cost(&cost, rep, &rep->verdicts[i]);
+		after_table("Implied", &cost, out);
+		for (size_t k = 0; k < rep->nr_verdicts; k++) {
+			_cleanup_(buf_release) struct buf rate = {};
+
+			format_exchange(&rate, rep, i, k);
+			after_table("Exchange", &rate, out);
+		}
 	}
 }
 

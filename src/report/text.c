@@ -277,6 +277,7 @@ int report_text(const struct report *rep, struct buf *out, struct err *e)
 	text_ergo(rep, out);
 	text_verdicts(rep, out);
 	text_derived(rep, out);
+	text_exchange(rep, out);
 	text_noise(rep, out);
 	text_beside(rep, out);
 	text_dists(rep, out);

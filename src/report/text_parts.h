@@ -10,6 +10,7 @@ struct report;
 void text_explore(const struct report *rep, struct buf *out);
 void text_extremes(const struct report *rep, struct buf *out);
 void text_derived(const struct report *rep, struct buf *out);
+void text_exchange(const struct report *rep, struct buf *out);
 /* Lines of "beside it". */
 void text_levels(const struct report *rep, struct buf *out);
 void text_noise(const struct report *rep, struct buf *out);

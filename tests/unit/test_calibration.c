@@ -59,6 +59,7 @@ struct recipe {
 	double drift; /* from the first to the last trial */
 	double step;  /* in the middle */
 	double extra; /* effect on what the plan does not name */
+	double loss;  /* of throughput with the variant, for three fifths fewer late wake-ups */
 	bool maxima;  /* a Gumbel maximum every second, of either CPU; a jump half-way with step */
 };
 
@@ -87,9 +88,9 @@ static void scalar(struct record_list *l, const char *metric, const char *unit, 
 	take(l, &rec);
 }
 
-/* 990 wake-ups of 10 us and 5 of 200 us on either CPU, 10 skipped; another priority is always late.
- */
-static void wakeups(struct record_list *l)
+/* 990 wake-ups of 10 us and @late of 200 us on either CPU, so many skipped that 2000 were due;
+ * another priority is always late. */
+static void wakeups(struct record_list *l, unsigned int late)
 {
 	static const char *const labels[] = { "cpu=0,prio=98", "cpu=1,prio=98", "cpu=0,prio=40" };
 
@@ -103,11 +104,11 @@ static void wakeups(struct record_list *l)
 
 		memset(&h, 0, sizeof(h));
 		hist_add_many(&h, i < 2 ? 10000 : 900000, 990);
-		hist_add_many(&h, 200000, 5);
+		hist_add_many(&h, 200000, late);
 		take(l, &rec);
 	}
-	scalar(l, "wakeup.n", "count", 1990);
-	scalar(l, "wakeup.missed", "count", 10);
+	scalar(l, "wakeup.n", "count", 1980 + 2 * late);
+	scalar(l, "wakeup.missed", "count", 20 - 2 * late);
 }
 
 /* Five seconds of maxima around 100 us. */
@@ -148,10 +149,12 @@ static void add_trial(struct fixture *f, int64_t run, const struct recipe *r, un
 
 	if (position >= BLOCKS)
 		v *= 1 + r->step;
+	if (t.variant)
+		v *= 1 - r->loss;
 	scalar(&l, "throughput", "bit/s", v);
 	scalar(&l, "cpu.busy", "ratio",
 	       (0.5 + 0.001 * normal(&f->rng)) * (t.variant ? 1 + r->extra : 1));
-	wakeups(&l);
+	wakeups(&l, t.variant && r->loss > 0 ? 2 : 5);
 	if (r->maxima)
 		maxima(f, &l, position >= BLOCKS ? 1 + r->step : 1);
 	if (store_trial_add(f->store, run, &t, &l, &e) < 0)
@@ -406,6 +409,31 @@ static void variance_has_levels(void **state)
 	json_object_put(o);
 }
 
+/* 0.6 of the late wake-ups for log(1 / 0.8) of throughput. */
+static void what_is_paid_for_what_is_said(void **state)
+{
+	struct fixture *f = *state;
+	_cleanup_(buf_release) struct buf text = {}, other = {};
+	struct json_object *o, *x;
+
+	o = say(f, add_run(f, &(struct recipe){ NULL, false, RUN_DONE, BLOCKS, 0.02, .loss = 0.2 }),
+		&text);
+	assert_int_equal(json_object_array_length(json_object_object_get(o, "exchange")), 1);
+	x = json_object_array_get_idx(json_object_object_get(o, "exchange"), 0);
+	assert_string_equal(json_field_string(x, "worse"), "throughput");
+	assert_string_equal(json_field_string(x, "better"), "wakeup.above > 100us");
+	assert_near(number(x, "rate"), 0.6 / -log(0.8), 0.2);
+	assert_true(number(x, "low") < number(x, "rate") && number(x, "rate") < number(x, "high"));
+	assert_int_equal(number(x, "blocks"), BLOCKS);
+	assert_contains(buf_str(&text),
+			"exchange: with \"after\" each 1% less throughput comes with 2.");
+	json_object_put(o);
+	o = say(f, add_run(f, &(struct recipe){ NULL, false, RUN_DONE, BLOCKS, 0.02 }), &other);
+	assert_int_equal(json_object_array_length(json_object_object_get(o, "exchange")), 0);
+	assert_null(strstr(buf_str(&other), "exchange"));
+	json_object_put(o);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -418,6 +446,7 @@ int main(void)
 		TEST(a_share_above_a_limit_comes_from_the_histograms),
 		TEST(beyond_the_maxima_only_where_every_gate_is_passed),
 		TEST(variance_has_levels),
+		TEST(what_is_paid_for_what_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <gsl/gsl_rng.h>
 
 #include "rows.h"
+#include "stats/exchange.h"
 #include "stats/stats.h"
 
 static bool is_open(const struct interval *i)
@@ -550,9 +551,65 @@ static void constant_and_odd_series_are_bounded(void **state)
 	assert_true(isinf(i.high) && isfinite(i.low));
 }
 
+/* Ends between two of the rates that scipy tried, a ratio of 1.00025 apart. */
+static void check_rate(struct row *row)
+{
+	double alpha = take(row);
+	size_t n = 0, nr_cost = 0;
+	const double *gain = take_array(row, &n), *cost = take_array(row, &nr_cost);
+	struct interval i;
+
+	assert_int_equal(n, nr_cost);
+	assert_int_equal(exchange_rate(gain, cost, n, alpha, &i), 0);
+	assert_relative(i.estimate, take(row), 1e-9);
+	assert_relative(i.low, take(row), 3e-4);
+	assert_relative(i.high, take(row), 3e-4);
+}
+
+static void exchange_rates_are_those_of_scipy(void **state)
+{
+	static const double cost[] = { 1, 2, 3, 4, 5, 6 }, mixed[] = { 1, -2, 3, -4, 5, 6 };
+	static const double twice[] = { 2, 4, 6, 8, 10, 12 };
+	struct interval i;
+
+	for_rows("tests/known/exchange.txt", "rate", 8, check_rate);
+	assert_int_equal(exchange_rate(twice, cost, 6, 0.05, &i), 0);
+	assert_relative(i.estimate, 2, 1e-9);
+	assert_int_equal(exchange_rate(mixed, cost, 6, 0.05, &i), -ERANGE);
+	assert_int_equal(exchange_rate(cost, mixed, 6, 0.05, &i), -ERANGE);
+	assert_int_equal(exchange_rate(cost, cost, 5, 0.05, &i), -ERANGE); /* too few to reject */
+}
+
+/* The interval holds the true rate as often as it promises. */
+static void exchange_intervals_cover(void **state)
+{
+	enum { EXPERIMENTS = 1500, N = 9 };
+	gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+	int covered = 0, done = 0;
+
+	for (int k = 0; k < EXPERIMENTS; k++) {
+		double gain[N], cost[N];
+		struct interval i;
+
+		for (size_t m = 0; m < N; m++) {
+			cost[m] = 0.2 + gsl_ran_gaussian(rng, 0.04);
+			gain[m] = 0.14 + gsl_ran_gaussian(rng, 0.03);
+		}
+		if (exchange_rate(gain, cost, N, 0.05, &i) < 0)
+			continue;
+		done++;
+		covered += i.low <= 0.7 && 0.7 <= i.high;
+	}
+	assert_true(done > EXPERIMENTS * 9 / 10);
+	assert_true(covered >= done * 0.95 - 3 * sqrt(done * 0.05 * 0.95));
+	gsl_rng_free(rng);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(exchange_rates_are_those_of_scipy),
+		cmocka_unit_test(exchange_intervals_cover),
 		cmocka_unit_test(signed_rank_p_is_that_of_r_and_of_all_sign_patterns),
 		cmocka_unit_test(signed_rank_p_of_many_pairs_is_that_of_another_program),
 		cmocka_unit_test(signed_rank_interval_is_that_of_r_without_ties),
