@@ -3,7 +3,7 @@
 # Looks, A/A runs and their noise floor, what a plan can see, bounds against a stored run.
 . "$(dirname "$0")/tap.sh"
 need_root
-plan 21
+plan 22
 
 trials() {
 	python3 -c "
@@ -50,6 +50,11 @@ result "5 % less is worse" $((rc != 5))
 ok "after the first look, and the run ended there" verdict "$work/r.json" \
 	"v['verdict'] == 'worse' and v['look'] == 1 and v['looks'] == 2 and len(r['trials']) == 18 and r['run']['state'] == 'done'"
 ok "the noise floor of this bench stands beside it" verdict "$work/r.json" "v['noise_floor']['run'] == 1 and v['noise_floor']['pair_sd'] >= 0"
+if python=$(python_with jsonschema); then
+	ok "and is as docs/schema says" "$python" "$src/tests/e2e/schema.py" "$src/docs/schema/report-1.json" "$work/r.json" "$work/aa.json"
+else
+	skip "and is as docs/schema says" "no python3-jsonschema"
+fi
 ok "in the text and on the page too" sh -c "
 	'$IRQLAB' report 2 | grep -q 'noise floor of this bench: throughput@net' && grep -q 'Noise floor of this bench' '$work/r.html'"
 ok "the other numbers are exploratory" verdict "$work/r.json" "r['exploratory']['compared'] > 0 and all(x['metric'] != 'throughput' for x in r['exploratory']['differ'])"

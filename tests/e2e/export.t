@@ -3,17 +3,8 @@
 # Every form of a stored run, read back by the programs that read such things.
 . "$(dirname "$0")/tap.sh"
 plan 27
-here=$src/tests/e2e
 STORED=${STORED:-$src/build/tests/e2e/stored}
 "$STORED" "$IRQLAB_DB" || skip_all "a run cannot be stored here"
-
-# python_with MODULE: the first python3 that has it
-python_with() {
-	for python in python3 /usr/bin/python3; do
-		"$python" -c "import $1" 2>/dev/null && echo "$python" && return
-	done
-	return 1
-}
 
 for form in json csv csv-scalars csv-series csv-exploratory junit ktap kcidb openmetrics hdr markdown patch; do
 	ok "$form is written" "$IRQLAB" export --format "$form" -o "$work/$form"
@@ -39,7 +30,7 @@ ok "a trial that is not there" says 1 "has no trial 4711" "$IRQLAB" export -f ip
 ok "a run that is not there" exits 1 "$IRQLAB" export nowhere -f json
 
 if python=$(python_with jsonschema); then
-	ok "the JSON is as docs/schema says, key by key" "$python" "$here/schema.py" "$src/docs/schema/report-1.json" "$work/json"
+	ok "the JSON is as docs/schema says, key by key" "$python" "$src/tests/e2e/schema.py" "$src/docs/schema/report-1.json" "$work/json"
 else
 	skip "the JSON is as docs/schema says, key by key" "no python3-jsonschema"
 fi
@@ -81,7 +72,7 @@ if [ -z "$module" ] && command -v npm >/dev/null &&
 fi
 # by the rule of stored.h: the 2000th of 4000 is 6664, the 3960th 10613, each within its bucket
 read_back() {
-	node "$here/hdr.js" "$module" "$work/hdr" >"$work/intervals" &&
+	node "$src/tests/e2e/hdr.js" "$module" "$work/hdr" >"$work/intervals" &&
 		[ "$(wc -l <"$work/intervals")" = 84 ] &&
 		grep -qx 'flat-out/before/wakeup.latency/cpu=1;prio=98 4000 2992 1204223 6687 10623 2000' "$work/intervals" && return
 	head -n 3 "$work/intervals"

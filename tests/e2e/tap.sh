@@ -66,6 +66,14 @@ need_root() {
 	unshare -n true 2>/dev/null || skip_all "network namespaces cannot be made here"
 }
 
+# python_with MODULE: the first python3 that has it
+python_with() {
+	for python in python3 /usr/bin/python3; do
+		"$python" -c "import $1" 2>/dev/null && echo "$python" && return
+	done
+	return 1
+}
+
 # a folder of this test's own, with store and state in it, gone at the end
 work=$(mktemp -d "${TMPDIR:-/tmp}/irqlab-test-XXXXXX")
 export IRQLAB_DB="$work/irqlab.db" IRQLAB_STATE_DIR="$work/state"
