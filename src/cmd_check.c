@@ -26,7 +26,7 @@
 #define STEPS_MAX 10
 
 struct bound_cfg {
-	bool json, quiet;
+	bool json, quiet, yes;
 	char *baseline, *good, *variant, *db;
 	struct str_list losses;
 	double alpha;
@@ -46,6 +46,9 @@ struct bound_cfg {
 		{ { "times", OPT_UINT, offsetof(struct bound_cfg, times), "1",                   \
 		    "PLAN: measure it again up to so often while undecided", 1, STEPS_MAX },     \
 		  0 },                                                                           \
+		{ { "yes", OPT_BOOL, offsetof(struct bound_cfg, yes), "",                        \
+		    "PLAN's commands have been read and may run" },                              \
+		  'y' },                                                                         \
 		{ { "json", OPT_BOOL, offsetof(struct bound_cfg, json), "", "print JSON" }, 0 }, \
 		{ { "quiet", OPT_BOOL, offsetof(struct bound_cfg, quiet), "",                    \
 		    "no progress line" },                                                        \
@@ -145,9 +148,11 @@ static int judge(struct session *s, struct err *e)
  */
 static int measure(struct session *s, const char *file, struct err *e)
 {
-	const struct run_request q = {
-		.file = file, .output = "", .db = s->cfg->db, .quiet = s->cfg->quiet
-	};
+	const struct run_request q = { .file = file,
+				       .output = "",
+				       .db = s->cfg->db,
+				       .quiet = s->cfg->quiet,
+				       .yes = s->cfg->yes };
 	int rc = 0;
 
 	while (s->nr < s->cfg->times && rc == 0) {

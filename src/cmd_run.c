@@ -9,7 +9,7 @@
 #include "run_plan.h"
 
 struct run_cfg {
-	bool resume, quiet, json, aa;
+	bool resume, quiet, json, aa, yes;
 	char *db, *output;
 };
 
@@ -23,6 +23,9 @@ static const struct cmdline_opt options[] = {
 	{ { "aa", OPT_BOOL, offsetof(struct run_cfg, aa), "",
 	    "the baseline against itself: finds the noise floor" },
 	  0 },
+	{ { "yes", OPT_BOOL, offsetof(struct run_cfg, yes), "",
+	    "the plan's commands have been read and may run" },
+	  'y' },
 	{ { "json", OPT_BOOL, offsetof(struct run_cfg, json), "", "print the verdict as JSON" },
 	  0 },
 	{ { "quiet", OPT_BOOL, offsetof(struct run_cfg, quiet), "", "no progress line" }, 'q' },
@@ -40,6 +43,7 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 				       .db = cfg->db,
 				       .resume = cfg->resume,
 				       .quiet = cfg->quiet,
+				       .yes = cfg->yes,
 				       .aa = cfg->aa };
 	_cleanup_(run_outcome_release) struct run_outcome done = {};
 	struct err ignored = {};
@@ -66,6 +70,7 @@ const struct command cmd_run = {
 		"all is decided, or nothing more can be hoped for (docs/method.md, section 10).\n"
 		"--aa makes every variant a copy of the first: what then differs is this bench's noise. Later\n"
 		"reports print it beside every effect: irqlab run --aa plans/demo.yaml\n"
+		"Commands of a plan run as root: they are shown, and a person is asked, unless --yes.\n"
 		"Exit codes: 0 better or same, 4 undecided or vetoed, 5 worse, 3 machine not restored,\n"
 		"77 cannot run here (no root, or another run has the machine).",
 };

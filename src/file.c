@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/text.h"
 
 static int open_input(const char *path, struct err *e)
 {
@@ -69,11 +72,17 @@ static int write_special(const char *path, const struct buf *data, struct err *e
 	return fd < 0 ? err_sys(e, "open %s", path) : write_all(fd, data, path, e);
 }
 
-int file_can_write(const char *path, struct err *e)
+/* The folder that @path is in, as a new string; NULL: no memory. */
+static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	_cleanup_(freep) char *dir = slash ? strndup(path, (size_t)(slash - path) + 1)
-					   : strdup(".");
+
+	return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+}
+
+int file_can_write(const char *path, struct err *e)
+{
+	_cleanup_(freep) char *dir = folder_of(path);
 	struct stat st;
 
 	if (!dir)
@@ -85,15 +94,33 @@ int file_can_write(const char *path, struct err *e)
 	return 0;
 }
 
+/*
+ * The report that root writes under sudo into a folder of the one who called is that one's: with a
+ * browser of theirs they could not read it otherwise.
+ */
+static int give_to_caller(int fd, const char *path, struct err *e)
+{
+	const char *uid = getenv("SUDO_UID"); /* NOLINT(concurrency-mt-unsafe): never set */
+	const char *gid = getenv("SUDO_GID"); /* NOLINT(concurrency-mt-unsafe): never set */
+	_cleanup_(freep) char *dir = folder_of(path);
+	uint64_t u = 0, g = 0;
+	struct stat st;
+
+	if (!dir)
+		return err_nomem(e, path);
+	if (geteuid() != 0 || !uid || !gid || text_u64(uid, &u) < 0 || text_u64(gid, &g) < 0 ||
+	    stat(dir, &st) < 0 || st.st_uid != u)
+		return 0;
+	return fchown(fd, (uid_t)u, (gid_t)g) < 0 ? err_sys(e, "give %s to user %s", path, uid) : 0;
+}
+
 int file_write(const char *path, const struct buf *data, struct err *e)
 {
 	_cleanup_(buf_release) struct buf temp = {};
 	_cleanup_(close_fdp) int fd = -1;
-	struct stat st;
-	mode_t mask = umask(0);
+	struct stat st = { .st_mode = 0600 }; /* what was measured is its owner's business */
 	int r;
 
-	umask(mask);
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return write_special(path, data, e);
 	if (buf_printf(&temp, "%s.XXXXXX", path) < 0)
@@ -101,8 +128,10 @@ int file_write(const char *path, const struct buf *data, struct err *e)
 	fd = mkostemp(temp.data, O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(e, "create %s", path);
-	r = fchmod(fd, 0666 & ~mask) < 0 ? err_sys(e, "create %s", path)
-					 : write_all(fd, data, path, e);
+	r = fchmod(fd, st.st_mode & 0777) < 0 ? err_sys(e, "create %s", path)
+					      : write_all(fd, data, path, e);
+	if (r >= 0)
+		r = give_to_caller(fd, path, e);
 	if (r >= 0 && rename(temp.data, path) < 0)
 		r = err_sys(e, "rename to %s", path);
 	if (r < 0)

@@ -18,6 +18,7 @@
 #include "file.h"
 #include "registry.h"
 #include "report/queries.h"
+#include "run_consent.h"
 #include "run_plan.h"
 #include "run_view.h"
 #include "store/store.h"
@@ -413,6 +414,9 @@ int run_plan(const struct run_request *q, struct run_outcome *ret, struct err *e
 		rc = needs_root(e);
 	if (rc == 0)
 		rc = file_can_write(q->output, e); /* not after an hour of trials */
+	/* the plan of a resumed run was agreed to when it began */
+	if (rc == 0 && !q->resume && run_consent(&r.plan, q->yes, e) < 0)
+		rc = EXIT_USAGE;
 	if (rc == 0)
 		rc = cmd_store_open(&r.store, q->db, STORE_WRITE, e);
 	if (rc == 0 && q->resume)

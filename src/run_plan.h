@@ -16,6 +16,7 @@ struct run_request {
 		output; /* a file that will be written at the end: refused before if it cannot be */
 	const char *db; /* as on the command line */
 	bool resume, quiet;
+	bool yes; /* what the plan has a shell run has been agreed to */
 	bool aa; /* every variant is the baseline */
 };
 

@@ -50,6 +50,7 @@ static const char *form(const struct opt *row)
 		[OPT_BPS] = "a bit rate such as 950M, 3.8G, or 0 for no limit",
 		[OPT_RATIO] = "a share such as 5% or 0.05",
 		[OPT_STRING] = "a text",
+		[OPT_COMMAND] = "a command line",
 		[OPT_ENUM] = "one of a list",
 		[OPT_UINTS] = "whole numbers such as 98 or [98, 40]",
 		[OPT_STRINGS] = "texts such as a or [a, b]",
@@ -222,6 +223,7 @@ int opt_set(const struct opt *row, const char *text, void *cfg, struct err *e)
 	case OPT_RATIO:
 		return set_ratio(row, text, at, e);
 	case OPT_STRING:
+	case OPT_COMMAND:
 		return set_string(text, at, e);
 	case OPT_ENUM:
 		return set_enum(row, text, at, e);
@@ -237,13 +239,17 @@ int opt_set(const struct opt *row, const char *text, void *cfg, struct err *e)
 	return err_set(e, -EINVAL, "option \"%s\" has no type", row->name);
 }
 
+/* Is an empty value of @row the empty text? */
+static bool is_text(const struct opt *row)
+{
+	return row->type == OPT_STRING || row->type == OPT_COMMAND;
+}
+
 int opt_defaults(const struct opt *rows, void *cfg, struct err *e)
 {
 	for (; rows && rows->type != OPT_END; rows++) {
 		bool empty = !rows->def || !*rows->def;
-		int r = empty && rows->type != OPT_STRING
-				? 0
-				: opt_set(rows, rows->def ? rows->def : "", cfg, e);
+		int r = empty && !is_text(rows) ? 0 : opt_set(rows, empty ? "" : rows->def, cfg, e);
 
 		if (r < 0)
 			return err_wrap(e, "default");
@@ -255,7 +261,7 @@ static void release_row(const struct opt *row, void *cfg)
 {
 	char **string = field(row, cfg);
 
-	if (row->type == OPT_STRING || row->type == OPT_CPUS) {
+	if (is_text(row) || row->type == OPT_CPUS) {
 		free(*string);
 		*string = NULL;
 	} else if (row->type == OPT_UINTS) {

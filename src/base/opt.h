@@ -32,6 +32,7 @@ enum opt_type {
 	OPT_BPS,     /* uint64_t [bits/s], "3.8G" */
 	OPT_RATIO,   /* double, "5%" or "0.05" */
 	OPT_STRING,  /* char * */
+	OPT_COMMAND, /* char *: a shell runs it, so a person agrees to it before a run */
 	OPT_ENUM,    /* int: index into choices */
 	OPT_UINTS,   /* struct uint_list, each within min..max */
 	OPT_STRINGS, /* struct str_list */

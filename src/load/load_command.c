@@ -37,7 +37,7 @@ struct load {
 };
 
 static const struct opt options[] = {
-	{ "run", OPT_STRING, offsetof(struct command_cfg, run), NULL,
+	{ "run", OPT_COMMAND, offsetof(struct command_cfg, run), NULL,
 	  .help = "command line for /bin/sh, its output is thrown away" },
 	{},
 };

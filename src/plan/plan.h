@@ -150,6 +150,14 @@ const struct metric_desc *plan_find_metric(const struct plan *p, const struct pl
 /* Smallest n with 2/2^n <= alpha/m: 6 for one metric at 0.05, 7 for two or three, 8 up to six. */
 unsigned int plan_min_blocks(size_t nr_metrics, double alpha);
 
+/*
+ * A line "variant after, command: set: ethtool ..." for everything that a shell would run as root,
+ * and for settings of the kernel that name a program (values that begin with / or |): what a plan
+ * from somebody else may do beyond what its knobs say.  Nothing when there is none.
+ */
+int plan_commands(const struct plan *p, const struct plan_registry *reg, struct buf *out,
+		  struct err *e);
+
 /* Loads of @scenario and probes as @variant overrides them; copies. */
 int plan_loads(const struct plan *p, size_t variant, size_t scenario, struct instances *ret,
 	       struct err *e);

@@ -36,15 +36,15 @@ struct command_cfg {
 };
 
 static const struct opt command_options[] = {
-	{ "set", OPT_STRING, offsetof(struct command_cfg, set), NULL,
+	{ "set", OPT_COMMAND, offsetof(struct command_cfg, set), NULL,
 	  "shell command that makes the change, within 30 s" },
-	{ "undo", OPT_STRING, offsetof(struct command_cfg, undo), NULL,
+	{ "undo", OPT_COMMAND, offsetof(struct command_cfg, undo), NULL,
 	  "shell command that takes it back; must bear being run twice" },
-	{ "read", OPT_STRING, offsetof(struct command_cfg, read), "",
+	{ "read", OPT_COMMAND, offsetof(struct command_cfg, read), "",
 	  "shell command that prints the current value" },
 	{ "expect", OPT_STRING, offsetof(struct command_cfg, expect), "",
 	  "what read prints after set; without it: anything else than before" },
-	{ "witness", OPT_STRING, offsetof(struct command_cfg, witness), "",
+	{ "witness", OPT_COMMAND, offsetof(struct command_cfg, witness), "",
 	  "shell command that prints a number that grows when the change works" },
 	{},
 };

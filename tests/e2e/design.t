@@ -97,7 +97,7 @@ blocks: 6
 metrics: { wakeup.avg: { margin: 5% } }
 EOF
 # a wake-up is rarely missed: what is checked is that every trial either kept the rule or names it
-"$IRQLAB" run "$work/discard.yaml" --json -q -o "$work/d.html" >"$work/d.json" 2>&1
+"$IRQLAB" run --yes "$work/discard.yaml" --json -q -o "$work/d.html" >"$work/d.json" 2>&1
 ok "a trial beyond the plan's rules says which and by how much" python3 -c "
 import json, sqlite3
 r = json.load(open('$work/d.json'))

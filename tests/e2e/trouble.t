@@ -3,7 +3,7 @@
 # Runs in trouble end, say what is left and how to go on, and lose nothing.
 . "$(dirname "$0")/tap.sh"
 need_root
-plan 15
+plan 19
 
 # setup changes a file through commands; the undo fails for as long as $work/stuck exists
 cat >"$work/stuck.yaml" <<EOF
@@ -26,8 +26,26 @@ metrics:
 EOF
 echo 0 >"$work/value"
 
+# what somebody's plan has a shell run is shown, and nobody's yes is not a yes
+check "commands of a plan want a yes" 2 sh -c "'$IRQLAB' run '$work/stuck.yaml' -o '$work/r.html' 2>'$work/said' </dev/null"
+ok "and are shown" grep -qF "setup, command: set: echo 1 >$work/value" "$work/said"
+# on_terminal ANSWER: what a person there sees and says
+on_terminal() {
+	echo "$1" | script -qec "'$IRQLAB' run -q '$work/stuck.yaml' -o '$work/r.html'" /dev/null >"$work/said" 2>&1
+}
+if command -v script >/dev/null; then
+	on_terminal n
+	ok "a no on the terminal changes nothing" sh -c "grep -q 'not agreed to' '$work/said' && grep -qx 0 '$work/value' && test ! -e '$IRQLAB_DB'"
+	on_terminal y
+	ok "a yes there is one" grep -q '^ergo' "$work/said"
+else
+	skip "a no on the terminal changes nothing" "no script(1)"
+	skip "a yes there is one" "no script(1)"
+fi
+rm -f "$IRQLAB_DB"*
+
 touch "$work/stuck"
-"$IRQLAB" run "$work/stuck.yaml" -o "$work/r.html" >"$work/said" 2>"$work/err"
+"$IRQLAB" run --yes "$work/stuck.yaml" -o "$work/r.html" >"$work/said" 2>"$work/err"
 echo $? >"$work/rc"
 ok "an undo that fails exits 3" grep -qx 3 "$work/rc"
 ok "after the verdict, since all was measured" sh -c "grep -q '^ergo' '$work/said' && grep -q 'done.*stuck' <<X
@@ -41,7 +59,7 @@ ok "and the value is back" grep -qx 0 "$work/value"
 # Ctrl-C in mid-trial with an undo that fails: the run ends by itself
 sed 's/duration: 100ms/duration: 5s/' "$work/stuck.yaml" >"$work/long.yaml"
 touch "$work/stuck"
-"$IRQLAB" run "$work/long.yaml" -o "$work/r.html" >"$work/said" 2>&1 &
+"$IRQLAB" run --yes "$work/long.yaml" -o "$work/r.html" >"$work/said" 2>&1 &
 run=$!
 until [ "$(cat "$work/value")" = 1 ]; do sleep 0.05; done
 sleep 0.3

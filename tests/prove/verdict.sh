@@ -45,7 +45,7 @@ limit_of_busy() {
 	limit=$(sed -n 's/^# busy: limit \([0-9]*\)us.*/\1/p' "$results")
 	[ -z "$limit" ] || return 0
 	sed "s|@SEED@|1|; s|@BURN@|$burn|; s|@LIMIT@|30us|; s|blocks: 10|blocks: 6|" tests/plans/prove-busy.yaml >"$work/plan.yaml"
-	"$irqlab" run --aa "$work/plan.yaml" -q --json -o "$work/run.html" >"$work/run.json" 2>"$work/said" || case $? in 4 | 5) ;; *)
+	"$irqlab" run --yes --aa "$work/plan.yaml" -q --json -o "$work/run.html" >"$work/run.json" 2>"$work/said" || case $? in 4 | 5) ;; *)
 		cat "$work/said" >&2
 		exit 1
 		;;
@@ -59,7 +59,7 @@ experiment() {
 	grep -q "^$1 $2 " "$results" && return 0
 	sed "s|@SEED@|$2|; s|@BURN@|$burn|; s|@LIMIT@|${limit:-30}us|" "tests/plans/prove-$1.yaml" >"$work/plan.yaml"
 	rc=0
-	"$irqlab" run "$work/plan.yaml" -q --json -o "$work/run.html" >"$work/run.json" 2>"$work/said" || rc=$?
+	"$irqlab" run --yes "$work/plan.yaml" -q --json -o "$work/run.html" >"$work/run.json" 2>"$work/said" || rc=$?
 	case $rc in
 	0 | 4 | 5) words "$1" "$2" | tee -a "$results" ;;
 	*) cat "$work/said" >&2; exit "$rc" ;;

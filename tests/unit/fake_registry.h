@@ -32,7 +32,7 @@ static const struct opt tcp_rows[] = {
 	{},
 };
 static const struct opt command_rows[] = {
-	{ "cmd", OPT_STRING, 0, NULL, "what to run" },
+	{ "cmd", OPT_COMMAND, 0, NULL, "what to run" },
 	{},
 };
 static const struct opt wakeup_rows[] = {

@@ -617,10 +617,35 @@ static void the_ready_plans_are_good_and_differ_by_their_setup(void **state)
 		assert_string_equal(instance_value(b, a->settings[i].key), a->settings[i].value);
 }
 
+/* In loads and their overrides, and what the kernel would run for a setting; nothing else. */
+static void what_a_shell_would_run_is_listed(void **state)
+{
+	static const char text[] =
+		"peer: netns\n"
+		"setup:\n  - sysctl: { kernel.core_pattern: \"|/tmp/x %p\", net.core.busy_poll: 50 }\n"
+		"variants:\n  a: []\n  b: [ load.busy.command.cmd: \"hackbench -l 2\" ]\n"
+		"scenarios:\n  busy: [ tcp, command: { cmd: hackbench -l 1 } ]\n  quiet: [ tcp ]\n"
+		"metrics: { throughput@busy: { margin: 1% } }\n";
+	_cleanup_(plan_release) struct plan p = {}, demo = {};
+	_cleanup_(buf_release) struct buf out = {}, none = {}, demo_text = {};
+	struct err e = {};
+
+	parse_good(text, &p);
+	assert_int_equal(plan_commands(&p, &fake_registry, &out, &e), 0);
+	assert_string_equal(buf_str(&out), "setup, sysctl: kernel.core_pattern: |/tmp/x %p\n"
+					   "variant b, command: cmd: hackbench -l 2\n"
+					   "scenario busy, command: cmd: hackbench -l 1\n");
+	read_file("plans/demo.yaml", &demo_text);
+	parse_good(buf_str(&demo_text), &demo);
+	assert_int_equal(plan_commands(&demo, &fake_registry, &none, &e), 0);
+	assert_int_equal(none.len, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_plan_arrives_whole),
+		cmocka_unit_test(what_a_shell_would_run_is_listed),
 		cmocka_unit_test(what_is_left_out_has_defaults),
 		cmocka_unit_test(peers_have_hosts_and_ports),
 		cmocka_unit_test(bad_plans_are_refused_with_place_reason_and_remedy),
