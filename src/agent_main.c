@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * irqlab-agent: the privileged half.  Started by `irqlab run` with one end of a socketpair as
- * standard input; users never call it.
+ * standard input; users never call it, but with --capabilities it says what it needs of root.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/signals.h"
 #include "registry.h"
 #include "trial/agent.h"
+#include "trial/privilege.h"
 
 static int serve(struct err *e)
 {
@@ -29,10 +32,17 @@ static int serve(struct err *e)
 	return agent_serve(STDIN_FILENO, signal_fd, &all_plugins, e);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct err e = {};
 
+	if (argc == 2 && strcmp(argv[1], "--capabilities") == 0) {
+		_cleanup_(buf_release) struct buf out = {};
+
+		privilege_print(&out);
+		fputs(buf_str(&out), stdout);
+		return 0;
+	}
 	if (serve(&e) >= 0)
 		return 0;
 	fprintf(stderr, "irqlab-agent: %s\n", e.msg);

@@ -248,11 +248,14 @@ static int open_bench(struct run *r, struct err *e)
 {
 	_cleanup_(bench_spec_release) struct bench_spec spec = {};
 	_cleanup_(json_putp) struct json_object *env = NULL;
-	_cleanup_(buf_release) struct buf path = {};
+	_cleanup_(buf_release) struct buf path = {}, commands = {};
 	int rc = agent_path(&path, e);
 
 	if (rc >= 0)
 		rc = bench_spec_of_plan(&r->plan, &spec, e);
+	if (rc >= 0)
+		rc = plan_commands(&r->plan, &plan_plugins, &commands, e);
+	spec.commands = commands.len > 0;
 	if (rc >= 0)
 		rc = conductor_start(&r->conductor, buf_str(&path), r->stop_fd, e);
 	if (rc >= 0)

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "load/peer.h"
+#include "trial/privilege.h"
 #include "trial/spec.h"
 #include "variant/lock.h"
 #include "variant/variant.h"
@@ -60,6 +61,9 @@ static int take_machine(struct bench *b, const struct bench_spec *spec, struct e
 {
 	int r = take_back(b, e);
 
+	/* before any thread is made; what an earlier run left may have needed more */
+	if (r >= 0)
+		r = privilege_reduce(spec->commands, e);
 	if (r >= 0)
 		r = journal_open(&b->journal, bench_state_dir(), e);
 	if (r >= 0)

@@ -63,6 +63,7 @@ struct json_object *bench_spec_to_json(const struct bench_spec *s)
 	add_string(o, "addr", s->addr);
 	add_u64(o, "port", s->port);
 	add_string(o, "dut", s->dut);
+	add_u64(o, "commands", s->commands);
 	json_object_object_add(o, "setup", instances_to_json(&s->setup));
 	return o;
 }
@@ -70,7 +71,7 @@ struct json_object *bench_spec_to_json(const struct bench_spec *s)
 int bench_spec_from_json(struct json_object *o, struct bench_spec *ret, struct err *e)
 {
 	_cleanup_(bench_spec_release) struct bench_spec s = {};
-	uint64_t peer = 0, port = 0;
+	uint64_t peer = 0, port = 0, commands = 0;
 	int r = take_u64(o, "peer", &peer, e);
 
 	if (r >= 0)
@@ -82,9 +83,12 @@ int bench_spec_from_json(struct json_object *o, struct bench_spec *ret, struct e
 	if (r >= 0)
 		r = take_string(o, "dut", &s.dut, e);
 	if (r >= 0)
+		r = take_u64(o, "commands", &commands, e);
+	if (r >= 0)
 		r = take_instances(o, "setup", &s.setup, e);
 	if (r < 0)
 		return r;
+	s.commands = commands != 0;
 	s.peer = (enum peer_kind)peer;
 	s.port = (uint16_t)port;
 	*ret = s;

@@ -19,6 +19,7 @@ struct bench_spec {
 	char *addr; /* PEER_HOST */
 	uint16_t port;
 	char *dut; /* NULL: find out */
+	bool commands; /* a shell runs something of the plan */
 	struct instances setup;
 };
 
