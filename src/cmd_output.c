@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "cmd_output.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/buf.h"
@@ -11,15 +12,28 @@
 #include "report/report.h"
 #include "verdict/verdict.h"
 
+/* A store that an older irqlab wrote is brought up to date by looking into it, where it can be. */
+static int open_at(struct store **ret, const char *path, enum store_mode mode, struct err *e)
+{
+	struct err why = {}, ignored = {};
+	int r = store_open(ret, path, mode, &why);
+
+	if (r == -ENOTSUP && mode == STORE_READ && store_open(ret, path, STORE_WRITE, &ignored) >= 0)
+		return 0;
+	if (r < 0)
+		*e = why;
+	return r;
+}
+
 int cmd_store_open(struct store **ret, const char *db, enum store_mode mode, struct err *e)
 {
 	_cleanup_(freep) char *path = NULL;
 	int r;
 
 	if (*db)
-		return store_open(ret, db, mode, e);
+		return open_at(ret, db, mode, e);
 	r = store_default_path(&path, e);
-	return r < 0 ? r : store_open(ret, path, mode, e);
+	return r < 0 ? r : open_at(ret, path, mode, e);
 }
 
 static int write_html(const struct report *report, int64_t run, const char *name, enum output form,

@@ -9,6 +9,11 @@
 
 struct schema;
 
+/* A column: the tags of the row's run, one blank between them. */
+#define RUN_TAGS                                                                         \
+	"(SELECT group_concat(name, ' ') FROM (SELECT name FROM tag WHERE run = run.id " \
+	"ORDER BY name))"
+
 struct store {
 	struct sql sql;
 };

@@ -23,6 +23,8 @@ void run_info_release(struct run_info *r)
 	free(r->plan_file);
 	free(r->version);
 	free(r->env);
+	free(r->note);
+	free(r->tags);
 	*r = (struct run_info){};
 }
 
@@ -47,6 +49,7 @@ static int find_id(struct store *s, const char *query, const char *text, int64_t
 int store_run_find(struct store *s, const char *text, int64_t *ret_id, struct err *e)
 {
 	static const char by_name[] = "SELECT id FROM run WHERE name = ? ORDER BY id DESC LIMIT 1";
+	static const char by_tag[] = "SELECT run FROM tag WHERE name = ? ORDER BY run DESC LIMIT 1";
 	int64_t id;
 	int r;
 
@@ -65,26 +68,33 @@ int store_run_find(struct store *s, const char *text, int64_t *ret_id, struct er
 	if (r == -ENOENT)
 		r = find_id(s, by_name, text, ret_id, e);
 	if (r == -ENOENT)
-		return err_set(e, r,
-			       "store %s: no run \"%s\" (neither an id nor a name); irqlab list "
-			       "shows what is there",
-			       s->sql.path, text);
+		r = find_id(s, by_tag, text, ret_id, e);
+	if (r == -ENOENT)
+		return err_set(
+			e, r,
+			"store %s: no run \"%s\" (neither an id, a name nor a tag); irqlab list "
+			"shows what is there",
+			s->sql.path, text);
 	return r;
 }
 
 #define RUN_COLUMNS                                                                                \
 	"SELECT run.name, plan, plan_file, version, env.json, seed, started_ns, ended_ns, state, " \
-	"run.id, run.aa FROM run JOIN env ON env.id = run.env "
+	"run.id, run.aa, note, " RUN_TAGS " FROM run JOIN env ON env.id = run.env "
 
 /* One row of RUN_COLUMNS. */
 static int take_run(struct stmt *q, struct run_info *ret, struct err *e)
 {
 	_cleanup_(run_info_release) struct run_info info = {};
-	char **const texts[] = { &info.name, &info.plan, &info.plan_file, &info.version,
-				 &info.env };
+	const struct {
+		int column;
+		char **to;
+	} texts[] = { { 0, &info.name },    { 1, &info.plan }, { 2, &info.plan_file },
+		      { 3, &info.version }, { 4, &info.env },  { 11, &info.note },
+		      { 12, &info.tags } };
 
-	for (int i = 0; i < (int)ARRAY_SIZE(texts); i++) {
-		int r = stmt_column_text(q, i, texts[i], e);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		int r = stmt_column_text(q, texts[i].column, texts[i].to, e);
 
 		if (r < 0)
 			return r;

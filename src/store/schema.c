@@ -96,7 +96,15 @@ static const char step_2[] = "ALTER TABLE run ADD COLUMN aa INTEGER NOT NULL DEF
 			     "ALTER TABLE trial ADD COLUMN boot INTEGER NOT NULL DEFAULT 0;"
 			     "ALTER TABLE trial ADD COLUMN build INTEGER NOT NULL DEFAULT 0;";
 
-static const char *const steps[] = { step_1, step_2 };
+/* What people write beside a run. */
+static const char step_3[] = "ALTER TABLE run ADD COLUMN note TEXT NOT NULL DEFAULT '';"
+			     "CREATE TABLE tag ("
+			     " run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,"
+			     " name TEXT NOT NULL,"
+			     " PRIMARY KEY (run, name)) WITHOUT ROWID;"
+			     "CREATE INDEX tag_by_name ON tag(name, run);";
+
+static const char *const steps[] = { step_1, step_2, step_3 };
 
 const struct schema schema_current = { .steps = steps, .nr = ARRAY_SIZE(steps) };
 

@@ -36,7 +36,9 @@ struct run_info {
 	uint64_t seed;
 	uint64_t started_ns, ended_ns; /* wall clock; ended 0 while open */
 	enum run_state state;
-	bool aa; /* every variant was the baseline: the noise of this bench */
+	bool aa;    /* every variant was the baseline: the noise of this bench */
+	char *note; /* what somebody wrote beside it; "" for nothing */
+	char *tags; /* in alphabetical order, one blank between them; NULL for none */
 };
 
 struct trial_info {
@@ -72,13 +74,32 @@ int store_run_add(struct store *s, const struct run_info *run, const char *const
 		  const char *const *scenarios, int64_t *ret_id, struct err *e);
 int store_run_end(struct store *s, int64_t run, enum run_state state, uint64_t ended_ns,
 		  struct err *e);
-/* @text: an id, a name (the newest of that name) or "last". -ENOENT when there is none. */
+/* @text: an id, a name or a tag (the newest that has it), or "last". -ENOENT when there is none. */
 int store_run_find(struct store *s, const char *text, int64_t *ret_id, struct err *e);
 int store_run_read(struct store *s, int64_t run, struct run_info *ret, struct err *e);
 void run_info_release(struct run_info *r);
 /* All runs, newest first; an array (runs_free). */
 int store_runs(struct store *s, struct run_info **ret, size_t *ret_nr, struct err *e);
 void runs_free(struct run_info *v, size_t nr);
+
+/* Which runs are listed; NULL, "" and 0: all. */
+struct run_filter {
+	const char *tag;
+	const char *search; /* a part of name or note, whatever its case */
+	size_t most;
+};
+
+/* As store_runs(), without plan, plan file and environment (NULL): 10,000 in some 20 ms. */
+int store_runs_list(struct store *s, const struct run_filter *f, struct run_info **ret,
+		    size_t *ret_nr, struct err *e);
+
+/* What people do to a run; -ENOENT when there is none. */
+int store_run_rename(struct store *s, int64_t run, const char *name, struct err *e);
+int store_run_note(struct store *s, int64_t run, const char *text, struct err *e);
+/* Set @tag, or take it away; as it is already is as wanted.  -EINVAL for what is no tag. */
+int store_run_tag(struct store *s, int64_t run, const char *tag, bool on, struct err *e);
+/* With all its trials.  The file keeps its size; the space is used again. */
+int store_run_remove(struct store *s, int64_t run, struct err *e);
 
 /*
  * One transaction; on any error nothing is written.  A failed trial of the same cell is replaced;

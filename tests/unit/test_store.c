@@ -665,14 +665,75 @@ static void what_is_not_ours_is_refused_untouched(void **state)
 	place_remove(&p);
 }
 
+static void runs_have_names_notes_and_tags(void **state)
+{
+	struct place p = place_new();
+	struct store *s = open_store(p.path);
+	int64_t a = add_run(s, "one"), b = add_run(s, "two"), found = 0;
+	_cleanup_(run_info_release) struct run_info info = {};
+	struct run_info *v = NULL;
+	struct err e = {};
+	size_t nr = 0;
+
+	assert_int_equal(store_run_note(s, a, "with the new FIRMWARE", &e), 0);
+	assert_int_equal(store_run_tag(s, a, "v6.12-rt", true, &e), 0);
+	assert_int_equal(store_run_tag(s, a, "baseline", true, &e), 0);
+	assert_int_equal(store_run_tag(s, a, "baseline", true, &e), 0); /* again */
+	assert_int_equal(store_run_tag(s, b, "baseline", true, &e), 0);
+	assert_int_equal(store_run_read(s, a, &info, &e), 0);
+	assert_string_equal(info.tags, "baseline v6.12-rt");
+	assert_string_equal(info.note, "with the new FIRMWARE");
+	assert_int_equal(store_run_find(s, "baseline", &found, &e), 0);
+	assert_int_equal(found, b);
+	assert_int_equal(store_run_tag(s, b, "baseline", false, &e), 0);
+	assert_int_equal(store_run_find(s, "baseline", &found, &e), 0);
+	assert_int_equal(found, a);
+	assert_int_equal(store_run_rename(s, b, "baseline", &e), 0); /* a name comes first */
+	assert_int_equal(store_run_find(s, "baseline", &found, &e), 0);
+	assert_int_equal(found, b);
+	assert_int_equal(store_run_tag(s, a, "a b", true, &e), -EINVAL);
+	assert_int_equal(store_run_tag(s, a, "", true, &e), -EINVAL);
+	assert_int_equal(store_run_rename(s, a, "", &e), -EINVAL);
+
+	assert_int_equal(
+		store_runs_list(s, &(struct run_filter){ .search = "firmware" }, &v, &nr, &e), 0);
+	assert_int_equal(nr, 1);
+	assert_int_equal(v[0].id, a);
+	assert_null(v[0].plan);
+	runs_free(v, nr);
+	assert_int_equal(store_runs_list(s, &(struct run_filter){ .tag = "v6.12-rt" }, &v, &nr, &e),
+			 0);
+	assert_int_equal(nr, 1);
+	runs_free(v, nr);
+	assert_int_equal(store_runs_list(s, &(struct run_filter){ .most = 1 }, &v, &nr, &e), 0);
+	assert_int_equal(nr, 1);
+	assert_int_equal(v[0].id, b);
+	assert_null(v[0].tags);
+	runs_free(v, nr);
+	assert_int_equal(store_runs_list(s, &(struct run_filter){ .tag = "nobody's" }, &v, &nr, &e),
+			 0);
+	assert_int_equal(nr, 0);
+	runs_free(v, nr);
+
+	/* with all that belongs to it */
+	assert_int_equal(store_run_remove(s, a, &e), 0);
+	assert_int_equal(store_run_remove(s, a, &e), -ENOENT);
+	assert_int_equal(store_run_note(s, a, "", &e), -ENOENT);
+	assert_int_equal(store_run_tag(s, a, "x", true, &e), -ENOENT);
+	assert_int_equal(store_run_find(s, "v6.12-rt", &found, &e), -ENOENT);
+	store_close(s);
+	place_remove(&p);
+}
+
 static void older_stores_are_migrated_in_one_transaction(void **state)
 {
 	static const char *const good[] = { "ALTER TABLE run ADD COLUMN extra TEXT",
 					    "CREATE TABLE later (x)" };
 	static const char *const bad[] = { "ALTER TABLE run ADD COLUMN extra TEXT",
 					   "CREATE TABLE run (x)" };
-	const char *steps[4];
-	const struct schema newer = { steps, 4 };
+	enum { OURS = 3, NEWER = OURS + 2 };
+	const char *steps[NEWER];
+	const struct schema newer = { steps, NEWER };
 	struct place p = place_new();
 	struct store *s = open_store(p.path);
 	_cleanup_(buf_release) struct buf before = {};
@@ -682,22 +743,22 @@ static void older_stores_are_migrated_in_one_transaction(void **state)
 	add_run(s, "old");
 	store_close(take_ptr(s));
 	slurp(p.path, &before);
-	assert_int_equal(schema_current.nr, 2);
-	memcpy(steps, schema_current.steps, 2 * sizeof(steps[0]));
-	memcpy(&steps[2], bad, sizeof(bad));
+	assert_int_equal(schema_current.nr, OURS);
+	memcpy(steps, schema_current.steps, OURS * sizeof(steps[0]));
+	memcpy(&steps[OURS], bad, sizeof(bad));
 	assert_int_equal(store_open_schema(&s, p.path, STORE_READ, &newer, &e), -ENOTSUP);
 	assert_contains(e.msg, "written by an older irqlab");
 	assert_true(store_open_schema(&s, p.path, STORE_WRITE, &newer, &e) < 0);
-	assert_contains(e.msg, "schema step 4");
+	assert_contains(e.msg, "schema step 5");
 	/* the failed step took the good one back with it */
 	s = open_store(p.path);
 	store_close(take_ptr(s));
-	memcpy(&steps[2], good, sizeof(good));
+	memcpy(&steps[OURS], good, sizeof(good));
 	assert_int_equal(store_open_schema(&s, p.path, STORE_WRITE, &newer, &e), 0);
 	assert_int_equal(store_run_find(s, "old", &id, &e), 0);
 	store_close(take_ptr(s));
 	assert_int_equal(store_open(&s, p.path, STORE_WRITE, &e), -ENOTSUP);
-	assert_contains(e.msg, "schema 4, this one knows up to 2");
+	assert_contains(e.msg, "schema 5, this one knows up to 3");
 	place_remove(&p);
 }
 
@@ -835,6 +896,7 @@ int main(void)
 		cmocka_unit_test(a_killed_writer_leaves_whole_trials),
 		cmocka_unit_test(a_store_killed_while_born_is_whole_or_absent),
 		cmocka_unit_test(what_is_not_ours_is_refused_untouched),
+		cmocka_unit_test(runs_have_names_notes_and_tags),
 		cmocka_unit_test(older_stores_are_migrated_in_one_transaction),
 		cmocka_unit_test(a_reader_sees_whole_trials_while_another_writes),
 		cmocka_unit_test(a_full_disk_is_named_and_loses_nothing),
