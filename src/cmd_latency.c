@@ -86,5 +86,6 @@ const struct command cmd_latency = {
 	.help = "how late threads wake, with cyclictest's options and output",
 	.args = "",
 	.raw = latency_raw,
+	.raw_help = latency_help,
 	.example = "irqlab latency -m -S -p98 -q -D10m -i250 -d0",
 };

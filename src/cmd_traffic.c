@@ -132,5 +132,6 @@ const struct command cmd_traffic = {
 	.help = "the traffic engine alone, with iperf3's options and output",
 	.args = "-s | -c HOST",
 	.raw = traffic,
+	.raw_help = args_help,
 	.example = "irqlab traffic -c 192.0.2.1 -t 10 -R",
 };

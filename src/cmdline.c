@@ -18,6 +18,8 @@
 
 int cmdline_help(const struct command *cmd, struct buf *out)
 {
+	if (cmd->raw_help)
+		return cmd->raw_help(out);
 	buf_printf(out, "usage: irqlab %s%s%s%s\n\n%s.\n", cmd->name,
 		   cmd->options ? " [OPTION...]" : "", *cmd->args ? " " : "", cmd->args, cmd->help);
 	if (cmd->options && cmd->options->opt.type != OPT_END)

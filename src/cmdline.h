@@ -41,13 +41,14 @@ struct command {
 	size_t cfg_size;
 	/* parses its arguments itself (argv[0] is the command's name) */
 	int (*raw)(int argc, char **argv, struct err *e);
+	int (*raw_help)(struct buf *out); /* its help text, with raw */
 	const char *example;
 	const char *more; /* further help text, or NULL */
 };
 
 /* Parse and run; handles --help. */
 int cmdline_run(const struct command *cmd, int argc, char **argv, struct err *e);
-/* The help text of one command. */
+/* The help text of one command; a line begins with each option. */
 int cmdline_help(const struct command *cmd, struct buf *out);
 
 #endif
