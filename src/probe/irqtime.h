@@ -49,7 +49,7 @@ struct irqtime_row {
 	char name[32];	 /* handler, "local_timer", "NET_RX", the NAPI's netdev, comm */
 	uint64_t count;	 /* handler calls, softirqs, polls; times a thread was switched to */
 	uint64_t ns;	 /* exclusive time [ns] */
-	uint64_t max_ns; /* longest single one since open [ns]; 0 for threads still running */
+	uint64_t max_ns; /* longest single one that ended since open [ns] */
 	uint64_t extra;	 /* NAPI: packets; softirq with latency: sum of ns from raise to entry */
 	uint64_t extra2; /* NAPI: polls that used up their budget; softirq: entries in @extra */
 };
@@ -59,7 +59,7 @@ struct irqtime_table {
 	struct irqtime_row *v;
 	size_t nr;
 	uint64_t at_ns; /* CLOCK_MONOTONIC when it was read */
-	uint64_t lost;	/* events that are in no row: more things than there is room for */
+	uint64_t lost;	/* events in no row: no room for more things, or the kernel hid one */
 };
 
 /* What to account; what is not asked for costs nothing. */
@@ -111,7 +111,8 @@ void irqtime_closep(struct irqtime **t);
  * irqtime_subtract - what was counted between two tables of one irqtime
  * @ret: new table, rows that moved; max_ns is @after's: the longest since open; replaced
  *
- * A row that is smaller than before (it cannot be) counts from 0.  Cost: O(rows).
+ * A value that is smaller than before did not move: the time of a thread that runs at the moment of
+ * reading is an estimate.  Cost: O(rows).
  */
 int irqtime_subtract(const struct irqtime_table *before, const struct irqtime_table *after,
 		     struct irqtime_table *ret, struct err *e);

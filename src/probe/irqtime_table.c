@@ -79,7 +79,7 @@ void irqtime_table_sort(struct irqtime_table *t)
 
 static uint64_t since(uint64_t before, uint64_t after)
 {
-	return after >= before ? after - before : after;
+	return after >= before ? after - before : 0;
 }
 
 /* The row of @t like @row at @*at or behind it; both are sorted, so @*at only moves on. */

@@ -94,6 +94,19 @@ static void differences_are_by_thing_and_cpu(void **state)
 	assert_int_equal(d.v[1].ns, 700);
 }
 
+/* what a running thread has used is an estimate at each reading */
+static void a_step_back_is_no_movement(void **state)
+{
+	const struct irqtime_row old = row(IRQTIME_THREAD, 0, 50, "x", 10, 1000);
+	const struct irqtime_row new = row(IRQTIME_THREAD, 0, 50, "x", 10, 990);
+	_cleanup_(irqtime_table_release) struct irqtime_table a = table(&old, 1),
+							      b = table(&new, 1), d = {};
+	struct err e = {};
+
+	assert_int_equal(irqtime_subtract(&a, &b, &d, &e), 0);
+	assert_int_equal(d.nr, 0);
+}
+
 static void an_empty_table_is_a_table(void **state)
 {
 	const struct irqtime_row one[] = { row(IRQTIME_NAPI, 0, 8193, "eth0", 1, 5) };
@@ -140,6 +153,7 @@ int main(void)
 		cmocka_unit_test(rows_are_sorted_by_kind_id_name_cpu),
 		cmocka_unit_test(rows_of_the_same_thing_add_up_and_keep_the_longest),
 		cmocka_unit_test(differences_are_by_thing_and_cpu),
+		cmocka_unit_test(a_step_back_is_no_movement),
 		cmocka_unit_test(an_empty_table_is_a_table),
 		cmocka_unit_test(softirqs_are_named_as_proc_does),
 	};
