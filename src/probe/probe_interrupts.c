@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * Interrupts and softirqs for each line, vector and CPU: /proc/interrupts and /proc/softirqs are
- * read into memory at the window's edges and understood afterwards.
+ * read into memory at the window's edges and at the boundaries of its intervals, and understood
+ * afterwards.
  */
 #include "probe/probe.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,22 +20,43 @@
 #include "plan/instance.h"
 #include "probe/emit.h"
 #include "probe/procint.h"
+#include "probe/tally.h"
+#include "probe/ticker.h"
 
-/* A file at both edges. */
-struct edges {
-	struct buf text[2];
-	uint64_t at_ns[2];
+/* Rows appear while modules load and links come up; each is a line of some hundred bytes. */
+#define ROOM 32768
+
+struct interrupts_cfg {
+	uint64_t interval_ns;
+	uint64_t series;
 };
-
-enum edge { EDGE_START, EDGE_STOP };
 
 struct probe {
 	char *name;
-	int proc_fd; /* borrowed from the host */
-	struct edges interrupts, softirqs;
+	struct interrupts_cfg cfg;
+	struct ticker *ticker;
+	int interrupts, softirqs; /* of the ticker */
 };
 
-static const struct opt options[] = { {} };
+/* One of the two files and what its rows are called. */
+struct table {
+	const char *path; /* below /proc */
+	const char *key;  /* label of a row's id */
+	const char *row;  /* metric of one row */
+	const char *total;
+};
+
+static const struct table interrupts = { "interrupts", "irq", "irq", "irqs" };
+static const struct table softirqs = { "softirqs", "vec", "softirq", "net-rx" };
+
+static const struct opt options[] = {
+	{ "interval", OPT_NS, offsetof(struct interrupts_cfg, interval_ns), "1s",
+	  .help = "length of the intervals of the series", .min = 10 * NS_PER_MS,
+	  .max = 3600 * NS_PER_S },
+	{ "series", OPT_UINT, offsetof(struct interrupts_cfg, series), "512",
+	  .help = "at most so many series of single lines and CPUs, the busiest", .max = 100000 },
+	{},
+};
 
 static const struct metric_desc metrics[] = {
 	{ "irqs", "1/s", BETTER_NONE, "interrupts over all lines and CPUs" },
@@ -59,49 +82,12 @@ static int interrupts_usable(const struct host *host, struct err *why)
 	return r < 0 ? r : kfile_read(host->proc_fd, "softirqs", &text, why);
 }
 
-/* Read once for the size: at the edges nothing is allocated then, unless rows appear. */
-static int prepare(struct edges *f, int proc_fd, const char *path, struct err *e)
-{
-	for (int edge = EDGE_START; edge <= EDGE_STOP; edge++) {
-		int r = kfile_read(proc_fd, path, &f->text[edge], e);
-
-		if (r < 0)
-			return r;
-		if (buf_reserve(&f->text[edge], f->text[edge].len / 4 + 32768) < 0)
-			return err_nomem(e, path);
-		buf_reset(&f->text[edge]);
-	}
-	return 0;
-}
-
-static void edges_release(struct edges *f)
-{
-	buf_release(&f->text[EDGE_START]);
-	buf_release(&f->text[EDGE_STOP]);
-}
-
-static int snap(struct edges *f, enum edge edge, int proc_fd, const char *path, struct err *e)
-{
-	buf_reset(&f->text[edge]);
-	f->at_ns[edge] = clock_mono_ns();
-	return kfile_read(proc_fd, path, &f->text[edge], e);
-}
-
-static int snap_all(struct probe *p, enum edge edge, struct err *e)
-{
-	int r = snap(&p->interrupts, edge, p->proc_fd, "interrupts", e);
-
-	if (r >= 0)
-		r = snap(&p->softirqs, edge, p->proc_fd, "softirqs", e);
-	return r;
-}
-
 static void interrupts_close(struct probe *p)
 {
 	if (!p)
 		return;
-	edges_release(&p->interrupts);
-	edges_release(&p->softirqs);
+	ticker_free(p->ticker);
+	opt_release(options, &p->cfg);
 	free(p->name);
 	free(p);
 }
@@ -115,20 +101,24 @@ static int interrupts_open(struct probe **ret, const struct probe_env *env,
 			   const struct instance *inst, struct err *e)
 {
 	_cleanup_(interrupts_closep) struct probe *p = calloc(1, sizeof(*p));
-	char none;
-	int r;
+	int fd = env->host->proc_fd, r;
 
 	if (!p)
 		return err_nomem(e, inst->name);
-	p->proc_fd = env->host->proc_fd;
 	p->name = strdup(inst->name);
 	if (!p->name)
 		return err_nomem(e, inst->name);
-	r = instance_parse(inst, options, &none, e);
+	r = instance_parse(inst, options, &p->cfg, e);
 	if (r >= 0)
-		r = prepare(&p->interrupts, p->proc_fd, "interrupts", e);
+		r = ticker_new(&p->ticker, p->cfg.interval_ns, env->duration_ns, e);
 	if (r >= 0)
-		r = prepare(&p->softirqs, p->proc_fd, "softirqs", e);
+		r = p->interrupts =
+			ticker_add(p->ticker, fd, interrupts.path, ROOM, TICKER_REQUIRED, e);
+	if (r >= 0)
+		r = p->softirqs =
+			ticker_add(p->ticker, fd, softirqs.path, ROOM, TICKER_REQUIRED, e);
+	if (r >= 0)
+		r = ticker_arm(p->ticker, e);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(p);
@@ -137,12 +127,12 @@ static int interrupts_open(struct probe **ret, const struct probe_env *env,
 
 static int interrupts_start(struct probe *p, uint64_t now_ns, struct err *e)
 {
-	return snap_all(p, EDGE_START, e);
+	return ticker_start(p->ticker, now_ns, e);
 }
 
 static int interrupts_stop(struct probe *p, uint64_t now_ns, struct err *e)
 {
-	return snap_all(p, EDGE_STOP, e);
+	return ticker_stop(p->ticker, now_ns, e);
 }
 
 static bool counts_interrupts(const struct procint_row *row)
@@ -169,22 +159,6 @@ static int row_labels(const struct procint_row *row, const char *key, unsigned i
 		emit_label(out, row->name);
 	}
 	return out->failed ? -ENOMEM : 0;
-}
-
-static void report_row(struct emit *m, const struct procint_diff *d,
-		       const struct procint_delta *row, const char *key, double seconds)
-{
-	_cleanup_(buf_release) struct buf labels = {};
-	const char *metric = strcmp(key, "irq") == 0 ? "irq" : "softirq";
-	size_t nr = row->row->global ? 1 : d->nr_cpus;
-
-	for (size_t i = 0; i < nr && m->r >= 0; i++) {
-		unsigned int cpu = row->row->global ? 0 : d->cpus[i];
-
-		if (row_labels(row->row, key, cpu, &labels) < 0)
-			m->r = err_nomem(m->e, metric);
-		emit_scalar(m, metric, "1/s", buf_str(&labels), (double)row->count[i] / seconds);
-	}
 }
 
 /* A counter that did not simply count is said so, never silent. */
@@ -226,64 +200,204 @@ static void say_incomplete(struct emit *m, const char *path, const struct procin
 			   a->nr_bad > b->nr_bad ? a->nr_bad : b->nr_bad);
 }
 
-static int parse_edge(const struct edges *f, enum edge edge, const char *path, struct procint *ret,
-		      struct err *e)
-{
-	int r = procint_parse(buf_str(&f->text[edge]), f->text[edge].len, ret, e);
+/* A file's readings as tables: those at the edges, and each beside the one before. */
+struct reading {
+	struct emit *m;
+	const struct ticker *ticker;
+	size_t id; /* of the ticker */
+	const struct table *table;
+};
 
-	return r < 0 ? err_wrap(e, "/proc/%s", path) : 0;
+static int parse(const struct reading *f, size_t i, struct procint *ret)
+{
+	const struct ticker_text text = ticker_text(f->ticker, f->id, i);
+	int r = procint_parse(text.len ? text.text : "", text.len, ret, f->m->e);
+
+	return r < 0 ? err_wrap(f->m->e, "/proc/%s", f->table->path) : 0;
 }
 
-static double report_rows(struct emit *m, const char *path, const char *key,
-			  const struct procint_diff *d, double seconds)
+static void report_row(const struct reading *f, const struct procint_diff *d,
+		       const struct procint_delta *row, double seconds)
 {
-	bool is_irq = strcmp(key, "irq") == 0;
-	double total = 0;
+	_cleanup_(buf_release) struct buf labels = {};
+	size_t nr = row->row->global ? 1 : d->nr_cpus;
+	struct emit *m = f->m;
+
+	for (size_t i = 0; i < nr && m->r >= 0; i++) {
+		unsigned int cpu = row->row->global ? 0 : d->cpus[i];
+
+		if (row_labels(row->row, f->table->key, cpu, &labels) < 0)
+			m->r = err_nomem(m->e, f->table->row);
+		emit_scalar(m, f->table->row, "1/s", buf_str(&labels),
+			    (double)row->count[i] / seconds);
+	}
+}
+
+static bool counts_in_total(const struct table *table, const struct procint_row *row)
+{
+	return table == &interrupts ? counts_interrupts(row) : strcmp(row->id, "NET_RX") == 0;
+}
+
+static void report_window(const struct reading *f, const struct procint *before,
+			  const struct procint *after, const struct procint_diff *d)
+{
+	double seconds = ticker_window_seconds(f->ticker, f->id), total = 0;
 
 	for (size_t i = 0; i < d->nr_rows; i++) {
 		const struct procint_delta *row = &d->rows[i];
 
-		say_changes(m, path, row);
+		say_changes(f->m, f->table->path, row);
 		if (row->total)
-			report_row(m, d, row, key, seconds);
-		if (is_irq ? counts_interrupts(row->row) : strcmp(row->row->id, "NET_RX") == 0)
+			report_row(f, d, row, seconds);
+		if (counts_in_total(f->table, row->row))
 			total += (double)row->total;
 	}
-	return total;
+	emit_scalar(f->m, f->table->total, "1/s", "", total / seconds);
+	say_incomplete(f->m, f->table->path, before, after, d);
 }
 
-/* All of one file; its total goes to @metric. */
-static void report_file(struct emit *m, const struct edges *f, const char *path, const char *key,
-			const char *metric)
+/* What one file's intervals come to. */
+struct over_time {
+	struct tally rows;  /* by row and CPU; "": all that count */
+	struct tally total; /* of the metric of the total, where it is another sum */
+};
+
+static void over_time_release(struct over_time *o)
+{
+	tally_release(&o->rows);
+	tally_release(&o->total);
+}
+
+static int tally_cells(const struct reading *f, const struct procint_diff *d,
+		       const struct procint_delta *row, size_t interval, struct tally *t)
+{
+	double seconds = ticker_seconds(f->ticker, f->id, interval);
+	size_t nr = row->row->global ? 1 : d->nr_cpus;
+	_cleanup_(buf_release) struct buf labels = {};
+
+	for (size_t i = 0; i < nr; i++) {
+		unsigned int cpu = row->row->global ? 0 : d->cpus[i];
+		double *v;
+
+		if (row_labels(row->row, f->table->key, cpu, &labels) < 0)
+			return -ENOMEM;
+		v = tally_row(t, buf_str(&labels));
+		if (!v)
+			return -ENOMEM;
+		v[interval] = (double)row->count[i] / seconds;
+	}
+	return 0;
+}
+
+/* Rows that never counted in the window (@idle, of the last table) need no cells. */
+static bool is_idle(const struct procint_diff *window, const struct procint_row *row)
+{
+	for (size_t i = 0; i < window->nr_rows; i++)
+		if (strcmp(window->rows[i].row->id, row->id) == 0 &&
+		    strcmp(window->rows[i].row->name, row->name) == 0)
+			return window->rows[i].total == 0;
+	return false;
+}
+
+static int tally_interval(const struct reading *f, const struct procint_diff *d, size_t interval,
+			  const struct procint_diff *window, struct over_time *o)
+{
+	double seconds = ticker_seconds(f->ticker, f->id, interval);
+	double all = 0, total = 0;
+	double *v;
+	int r = 0;
+
+	for (size_t i = 0; i < d->nr_rows && r == 0; i++) {
+		const struct procint_delta *row = &d->rows[i];
+
+		all += f->table == &softirqs || counts_interrupts(row->row) ? (double)row->total
+									    : 0;
+		if (counts_in_total(f->table, row->row))
+			total += (double)row->total;
+		if (row->total || !is_idle(window, row->row))
+			r = tally_cells(f, d, row, interval, &o->rows);
+	}
+	v = r == 0 ? tally_row(&o->rows, "") : NULL;
+	if (v)
+		v[interval] = all / seconds;
+	v = v ? tally_row(&o->total, "") : NULL;
+	if (v)
+		v[interval] = total / seconds;
+	return v ? 0 : -ENOMEM;
+}
+
+/* Every interval is the difference of two readings; a reading that failed leaves two unknown. */
+static int tally_all(const struct reading *f, const struct procint_diff *window,
+		     struct over_time *o)
+{
+	_cleanup_(procint_release) struct procint before = {};
+	int r = parse(f, 0, &before);
+
+	for (size_t i = 0; i < ticker_intervals(f->ticker) && r >= 0; i++) {
+		_cleanup_(procint_diff_release) struct procint_diff d = {};
+		struct procint after = {};
+
+		if (ticker_text(f->ticker, f->id, i + 1).error == 0)
+			r = parse(f, i + 1, &after);
+		if (r >= 0 && ticker_seconds(f->ticker, f->id, i) > 0) {
+			r = procint_subtract(&before, &after, &d, f->m->e);
+			if (r >= 0 && tally_interval(f, &d, i, window, o) < 0)
+				r = err_nomem(f->m->e, f->table->path);
+		}
+		procint_release(&before);
+		before = after;
+	}
+	return r;
+}
+
+static void report_intervals(const struct reading *f, const struct procint_diff *window,
+			     uint64_t max)
+{
+	size_t nr = ticker_intervals(f->ticker);
+	_cleanup_(over_time_release) struct over_time o = { .rows.nr = nr, .total.nr = nr };
+	int r = nr > 1 && f->m->r >= 0 ? tally_all(f, window, &o) : 0;
+
+	if (r < 0) {
+		f->m->r = r;
+		return;
+	}
+	/* the sum of all is the largest and so never left out */
+	tally_emit(&o.rows, f->ticker, f->m, f->table->row, "1/s", (size_t)max + 1);
+	if (f->table == &softirqs)
+		tally_emit(&o.total, f->ticker, f->m, f->table->total, "1/s", 1);
+}
+
+static void report_file(const struct reading *f, uint64_t max_series)
 {
 	_cleanup_(procint_release) struct procint before = {}, after = {};
 	_cleanup_(procint_diff_release) struct procint_diff d = {};
-	double seconds = (double)(f->at_ns[EDGE_STOP] - f->at_ns[EDGE_START]) / (double)NS_PER_S;
-	double total;
-	int r = parse_edge(f, EDGE_START, path, &before, m->e);
+	int r = parse(f, 0, &before);
 
 	if (r >= 0)
-		r = parse_edge(f, EDGE_STOP, path, &after, m->e);
+		r = parse(f, ticker_readings(f->ticker) - 1, &after);
 	if (r >= 0)
-		r = procint_subtract(&before, &after, &d, m->e);
+		r = procint_subtract(&before, &after, &d, f->m->e);
 	if (r < 0) {
-		m->r = r;
+		f->m->r = r;
 		return;
 	}
-	total = report_rows(m, path, key, &d, seconds);
-	emit_scalar(m, metric, "1/s", "", total / seconds);
-	say_incomplete(m, path, &before, &after, &d);
+	report_window(f, &before, &after, &d);
+	report_intervals(f, &d, max_series);
 }
 
 static int interrupts_drain(struct probe *p, struct sample_sink *out, struct err *e)
 {
 	struct emit m = { .out = out, .instance = p->name, .e = e };
+	struct reading f = { &m, p->ticker, (size_t)p->interrupts, &interrupts };
 
-	if (!p->interrupts.at_ns[EDGE_STOP] || !p->softirqs.at_ns[EDGE_STOP])
+	if (!ticker_readings(p->ticker))
 		return err_set(e, -ENODATA, "drained before its window closed");
-	report_file(&m, &p->interrupts, "interrupts", "irq", "irqs");
+	report_file(&f, p->cfg.series);
+	f.id = (size_t)p->softirqs;
+	f.table = &softirqs;
 	if (m.r >= 0)
-		report_file(&m, &p->softirqs, "softirqs", "vec", "net-rx");
+		report_file(&f, p->cfg.series);
+	ticker_say(p->ticker, &m);
 	return m.r;
 }
 

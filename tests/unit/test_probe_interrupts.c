@@ -430,6 +430,111 @@ static void loopback_traffic_shows_as_net_rx(void **state)
 	probe_interrupts.close(p);
 }
 
+/* Counters that always stand 3 to 1, rewritten as fast as the disk takes them. */
+static void write_counters(const struct scratch *s, unsigned int n)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "           CPU0       CPU1\n"
+		 " 24: %10u %10u  PCI-MSI-0000:01:00.0 0-edge eth0\n"
+		 " 25: %10u %10u  PCI-MSI-0000:01:00.0 1-edge idle\n"
+		 "LOC: %10u %10u  Local timer interrupts\n",
+		 3 * n, 7U, 5U, 5U, n, n);
+	scratch_write(s, "interrupts", 0, text, strlen(text));
+	snprintf(text, sizeof(text), "  CPU0 CPU1\n NET_RX: %10u %10u\n RCU: %10u %10u\n", n, n, n,
+		 0U);
+	scratch_write(s, "softirqs", 0, text, strlen(text));
+}
+
+static const struct record *series(const struct collect *c, const char *metric, const char *labels)
+{
+	const struct record *rec = collect_find(c, RECORD_SERIES, metric, labels);
+
+	if (!rec)
+		fail_msg("no series %s[%s]", metric, labels);
+	return rec;
+}
+
+static void run_intervals(const struct scratch *s, const char *max_series, struct collect *out)
+{
+	_cleanup_(instance_release) struct instance inst = plain_instance();
+	const struct host host = { .proc_fd = s->fd };
+	const struct probe_env env = { .host = &host, .duration_ns = 100 * NS_PER_MS };
+	uint64_t end = clock_mono_ns();
+	struct probe *p = NULL;
+	struct err e = {};
+	unsigned int n = 1;
+
+	assert_int_equal(instance_set(&inst, "interval", "10ms", 0, &e), 0);
+	assert_int_equal(instance_set(&inst, "series", max_series, 0, &e), 0);
+	write_counters(s, n);
+	assert_int_equal(probe_interrupts.open(&p, &env, &inst, &e), 0);
+	assert_int_equal(probe_interrupts.start(p, clock_mono_ns(), &e), 0);
+	/* the window may last longer than planned until the thread has read at two boundaries */
+	for (end += 100 * NS_PER_MS; clock_mono_ns() < end;)
+		write_counters(s, ++n);
+	assert_int_equal(probe_interrupts.stop(p, clock_mono_ns(), &e), 0);
+	if (probe_interrupts.drain(p, &out->sink, &e) < 0)
+		fail_msg("%s", e.msg);
+	probe_interrupts.close(p);
+}
+
+static void intervals_have_series_of_what_counted(void **state)
+{
+	_cleanup_(collect_release) struct collect out = collect_new();
+	struct scratch s = scratch_new();
+	const struct record *eth, *loc[2], *all, *rx;
+
+	run_intervals(&s, "512", &out);
+	if (!collect_find(&out, RECORD_SERIES, "irq-a.irq", "")) {
+		print_message("the machine was too busy to read at any boundary\n");
+		scratch_release(&s, files);
+		skip();
+	}
+	eth = series(&out, "irq-a.irq", "cpu=0,irq=24,name=eth0");
+	loc[0] = series(&out, "irq-a.irq", "cpu=0,irq=LOC,name=Local_timer_interrupts");
+	loc[1] = series(&out, "irq-a.irq", "cpu=1,irq=LOC,name=Local_timer_interrupts");
+	all = series(&out, "irq-a.irq", "");
+	rx = series(&out, "irq-a.net-rx", "");
+	assert_true(all->nr_points >= 2);
+	assert_int_equal(eth->nr_points, all->nr_points);
+	for (size_t i = 0; i < all->nr_points; i++) {
+		assert_int_equal(eth->points[i].t_ns, all->points[i].t_ns);
+		assert_int_equal(rx->points[i].t_ns, all->points[i].t_ns);
+		/* all are of one text: what was read is whole */
+		assert_near(eth->points[i].v, 3 * loc[0]->points[i].v, 1e-6 * eth->points[i].v);
+		assert_near(loc[0]->points[i].v, loc[1]->points[i].v, 0);
+		assert_near(all->points[i].v,
+			    eth->points[i].v + loc[0]->points[i].v + loc[1]->points[i].v,
+			    1e-9 * all->points[i].v);
+	}
+	assert_non_null(collect_find(&out, RECORD_SERIES, "irq-a.softirq", "cpu=1,vec=NET_RX"));
+	assert_null(collect_find(&out, RECORD_SERIES, "irq-a.irq", "cpu=0,irq=25,name=idle"));
+	assert_null(collect_find(&out, RECORD_SERIES, "irq-a.irq", "cpu=1,irq=24,name=eth0"));
+	assert_null(collect_find(&out, RECORD_SERIES, "irq-a.softirq", "cpu=1,vec=RCU"));
+	scratch_release(&s, files);
+}
+
+static void too_many_series_are_the_busiest_and_said(void **state)
+{
+	_cleanup_(collect_release) struct collect out = collect_new();
+	struct scratch s = scratch_new();
+
+	run_intervals(&s, "1", &out);
+	scratch_release(&s, files);
+	if (!collect_find(&out, RECORD_SERIES, "irq-a.irq", "")) {
+		print_message("the machine was too busy to read at any boundary\n");
+		skip();
+	}
+	series(&out, "irq-a.irq", "cpu=0,irq=24,name=eth0");
+	assert_null(collect_find(&out, RECORD_SERIES, "irq-a.irq",
+				 "cpu=0,irq=LOC,name=Local_timer_interrupts"));
+	assert_non_null(collect_event(&out, "irq: series of the 2 busiest of 4 rows"));
+	/* the scalars of the window are all there */
+	collect_scalar(&out, "irq-a.irq", "cpu=0,irq=LOC,name=Local_timer_interrupts");
+}
+
 static void a_row_that_comes_twice_is_counted_once(void **state)
 {
 	static const char text[] =
@@ -460,6 +565,8 @@ int main(void)
 		cmocka_unit_test(every_refused_record_is_an_error),
 		cmocka_unit_test(a_missing_file_is_named),
 		cmocka_unit_test(loopback_traffic_shows_as_net_rx),
+		cmocka_unit_test(intervals_have_series_of_what_counted),
+		cmocka_unit_test(too_many_series_are_the_busiest_and_said),
 		cmocka_unit_test(a_row_that_comes_twice_is_counted_once),
 	};
 
