@@ -6,7 +6,10 @@
 #include "base/kfile.h"
 #include "collect.h"
 #include "plan/instance.h"
+#include "probe/accounting.h"
 #include "probe/probe.h"
+#include "probe/procstat.h"
+#include "tree.h"
 
 extern const struct probe_ops probe_cpu;
 
@@ -148,6 +151,188 @@ static void rubbish_is_an_error_that_quotes_it(void **state)
 	assert_contains(e.msg, "no row of a CPU");
 }
 
+/* "7/20" of the answers */
+static double fraction(const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	return *end == '/' ? v / strtod(end + 1, NULL) : v;
+}
+
+static void check_shares(const struct collect *out, const char *labels, char v[8][32])
+{
+	static const char *const names[] = { "cpu.busy", "cpu.user",   "cpu.system", "cpu.softirq",
+					     "cpu.irq",	 "cpu.iowait", "cpu.steal",  "cpu.guest" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(v[i], "-") == 0)
+			assert_null(collect_find(out, RECORD_SCALAR, names[i], labels));
+		else
+			assert_near(collect_scalar(out, names[i], labels), fraction(v[i]), 1e-12);
+	}
+}
+
+static void check_kernel(const char *name)
+{
+	_cleanup_(buf_release) struct buf text[3] = {}, path = {};
+	static const char *const suffix[] = { "before", "after" };
+	_cleanup_(collect_release) struct collect out = collect_new();
+	char *save = NULL;
+	struct err e = {};
+	int r, rows = 0;
+
+	for (int i = 0; i < 3; i++) {
+		buf_reset(&path);
+		buf_printf(&path, "stat/%s%c%s", name, i < 2 ? '-' : '.',
+			   i < 2 ? suffix[i] : "diff");
+		read_fixture(buf_str(&path), &text[i]);
+	}
+	run_over(text[0].data, text[1].data, &out, &r, &e);
+	assert_int_equal(r, 0);
+	for (char *line = strtok_r(text[2].data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save), rows++) {
+		char cpu[8], labels[24] = "", v[8][32];
+
+		assert_int_equal(sscanf(line, "%7s %31s %31s %31s %31s %31s %31s %31s %31s", cpu,
+					v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]),
+				 9);
+		if (*cpu != '-')
+			snprintf(labels, sizeof(labels), "cpu=%s", cpu);
+		check_shares(&out, labels, v);
+	}
+	assert_true(rows >= 2);
+	for (int i = 0; i < 3; i++)
+		buf_release(&text[i]);
+}
+
+static void old_and_new_columns_are_shared_as_an_independent_reader_says(void **state)
+{
+	check_kernel("2.4");
+	check_kernel("2.6.9");
+	check_kernel("6.12");
+}
+
+static void columns_that_the_kernel_lacks_are_named(void **state)
+{
+	_cleanup_(collect_release) struct collect out = collect_new();
+	struct err e = {};
+	int r;
+
+	run_over("cpu0 0 0 0 0\n", "cpu0 30 0 0 70\n", &out, &r, &e);
+	assert_int_equal(r, 0);
+	assert_non_null(collect_event(&out, "steal is unknown: /proc/stat of this kernel has 4"));
+	assert_null(collect_find(&out, RECORD_SCALAR, "cpu.steal", ""));
+}
+
+static enum accounting ask(const struct tree *t, const char *stat, const char **ret_why)
+{
+	_cleanup_(procstat_release) struct procstat now = {};
+	struct err e = {};
+
+	assert_int_equal(procstat_parse(stat, strlen(stat), &now, &e), 0);
+	return accounting_of_irqs(&t->host, &now, ret_why);
+}
+
+static void accounting_is_told_from_counters_configuration_and_symbols(void **state)
+{
+	static const char none[] = "cpu0 90000 0 9000 5 5 0 4000 0 0 0\n";
+	static const char some[] = "cpu0 90000 0 9000 5 5 70 4000 0 0 0\n";
+	static const char young[] = "cpu0 90 0 9 5 5 0 4 0 0 0\n";
+	const char *why = "";
+	struct tree t;
+
+	tree_make(&t);
+	assert_int_equal(ask(&t, none, &why), ACCOUNTING_SAMPLED);
+	assert_string_equal(why, "no time in interrupts since the boot");
+	assert_int_equal(ask(&t, some, &why), ACCOUNTING_UNKNOWN);
+	assert_int_equal(ask(&t, young, &why), ACCOUNTING_UNKNOWN);
+
+	tree_write(&t, "proc/kallsyms", "0 T nothing_known\n");
+	assert_int_equal(ask(&t, some, &why), ACCOUNTING_UNKNOWN);
+	tree_write(&t, "proc/kallsyms", "0 T account_process_tick\n");
+	assert_int_equal(ask(&t, some, &why), ACCOUNTING_SAMPLED);
+	tree_write(&t, "proc/kallsyms", "0 T account_process_tick\n0 T irqtime_account_irq\n");
+	assert_int_equal(ask(&t, some, &why), ACCOUNTING_MEASURED);
+	/* compiled in, but switched off: the counter says so */
+	assert_int_equal(ask(&t, none, &why), ACCOUNTING_SAMPLED);
+
+	tree_write(&t, "proc/sys/kernel/osrelease", "6.1.0-test\n");
+	tree_write(&t, "proc/self/root/boot/config-6.1.0-test",
+		   "CONFIG_TICK_CPU_ACCOUNTING=y\n# CONFIG_IRQ_TIME_ACCOUNTING is not set\n");
+	assert_int_equal(ask(&t, some, &why), ACCOUNTING_SAMPLED);
+	tree_write(&t, "proc/self/root/boot/config-6.1.0-test",
+		   "# CONFIG_X is not set\nCONFIG_IRQ_TIME_ACCOUNTING=y\n");
+	assert_int_equal(ask(&t, young, &why), ACCOUNTING_MEASURED);
+	assert_string_equal(why, "its configuration has IRQ_TIME_ACCOUNTING");
+	tree_write(&t, "proc/self/root/boot/config-6.1.0-test",
+		   "#CONFIG_IRQ_TIME_ACCOUNTING=y\nCONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n");
+	assert_int_equal(ask(&t, young, &why), ACCOUNTING_MEASURED);
+	assert_string_equal(why, "its configuration has VIRT_CPU_ACCOUNTING_NATIVE");
+	tree_remove(&t);
+}
+
+static void sampled_times_are_said_and_an_idle_column_is_no_zero(void **state)
+{
+	_cleanup_(collect_release) struct collect out = collect_new();
+	struct err e = {};
+	int r;
+
+	run_over("cpu0 90000 0 9000 5 5 0 4000 0 0 0\n", "cpu0 90050 0 9030 5 5 0 4020 0 0 0\n",
+		 &out, &r, &e);
+	assert_int_equal(r, 0);
+	assert_non_null(collect_event(&out, "are samples of the tick (no time in interrupts since "
+					    "the boot)"));
+	assert_non_null(collect_event(&out, "irq is unknown"));
+	assert_null(collect_find(&out, RECORD_SCALAR, "cpu.irq", ""));
+	assert_near(collect_scalar(&out, "cpu.softirq", ""), 0.2, 1e-12);
+}
+
+static void truncated_text_loses_rows_but_never_invents_ticks(void **state)
+{
+	_cleanup_(buf_release) struct buf text = {};
+	_cleanup_(procstat_release) struct procstat whole = {};
+	struct err e = {};
+
+	read_fixture("stat/6.12-after", &text);
+	assert_int_equal(procstat_parse(text.data, text.len, &whole, &e), 0);
+	assert_true(whole.running.v == 3 && whole.blocked.v == 1 && whole.softirq.v == 600);
+	for (size_t len = 0; len < text.len; len++) {
+		_cleanup_(procstat_release) struct procstat s = {};
+		_cleanup_(freep) char *exact = malloc(len ? len : 1);
+
+		memcpy(exact, text.data, len);
+		if (procstat_parse(exact, len, &s, &e) < 0) {
+			assert_int_equal(s.nr_cpus, 0);
+			continue;
+		}
+		assert_true(s.nr_cpus >= 1 && s.nr_cpus <= 3);
+		assert_memory_equal(s.cpus, whole.cpus, s.nr_cpus * sizeof(*s.cpus));
+		assert_true(!s.ctxt.known || s.ctxt.v == whole.ctxt.v);
+	}
+}
+
+static void rows_that_cannot_be_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"cpu0 1 2 3\n",
+		"cpu99999 1 2 3 4\n",
+		"cpu0 1 2 3 99999999999999999999\n",
+		"cpu1 1 2 3 4\ncpu0 1 2 3 4\n",
+		"cpu0 1 2 3 4\ncpu1 1 2 3 4 5\n",
+		"cpu0 1 2 3 4",
+		"cpu0x 1 2 3 4\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		_cleanup_(procstat_release) struct procstat s = {};
+		struct err e = {};
+
+		assert_int_equal(procstat_parse(bad[i], strlen(bad[i]), &s, &e), -EBADMSG);
+	}
+}
+
 /* A thread that spins must be seen on the machine itself. */
 static void spinning_shows_as_busy(void **state)
 {
@@ -188,6 +373,12 @@ int main(void)
 		cmocka_unit_test(a_window_without_a_tick_has_no_shares),
 		cmocka_unit_test(cpus_that_come_and_go_are_left_out_and_said),
 		cmocka_unit_test(rubbish_is_an_error_that_quotes_it),
+		cmocka_unit_test(old_and_new_columns_are_shared_as_an_independent_reader_says),
+		cmocka_unit_test(columns_that_the_kernel_lacks_are_named),
+		cmocka_unit_test(accounting_is_told_from_counters_configuration_and_symbols),
+		cmocka_unit_test(sampled_times_are_said_and_an_idle_column_is_no_zero),
+		cmocka_unit_test(truncated_text_loses_rows_but_never_invents_ticks),
+		cmocka_unit_test(rows_that_cannot_be_are_refused),
 		cmocka_unit_test(spinning_shows_as_busy),
 	};
 
