@@ -18,10 +18,15 @@
 #include "base/kfile.h"
 #include "probe/emit.h"
 
+/* So many files are said to have failed one by one, not a thousand of a thousand CPUs. */
+#define SAY_MAX 8
+
 struct file {
 	int root_fd; /* borrowed */
 	char *path;
-	int fd; /* kept open, or -1 */
+	int fd;		/* kept open, or -1 */
+	bool borrowed;	/* the descriptor; read at once */
+	int64_t offset; /* of a borrowed one; -1: none */
 	unsigned int flags;
 	size_t room;		   /* bytes of one reading */
 	struct ticker_text *texts; /* one a reading; into the ticker's own */
@@ -76,7 +81,7 @@ static void end_thread(struct ticker *t)
 
 static void file_release(struct file *f)
 {
-	if (f->fd >= 0)
+	if (f->fd >= 0 && !f->borrowed)
 		close(f->fd);
 	free(f->path);
 }
@@ -125,6 +130,25 @@ int ticker_add(struct ticker *t, int root_fd, const char *path, size_t room, uns
 					       .room = text.len + text.len / 4 + room };
 	if (t->nr_files < TICKER_KEPT)
 		t->files[t->nr_files].fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC);
+	return (int)t->nr_files++;
+}
+
+int ticker_add_fd(struct ticker *t, int fd, const char *name, int64_t offset, size_t size,
+		  struct err *e)
+{
+	struct file *files = realloc(t->files, (t->nr_files + 1) * sizeof(*files));
+	_cleanup_(freep) char *copy = strdup(name);
+
+	if (files)
+		t->files = files;
+	if (!files || !copy)
+		return err_nomem(e, name);
+	t->files[t->nr_files] = (struct file){ .root_fd = -1,
+					       .path = take_ptr(copy),
+					       .fd = fd,
+					       .borrowed = true,
+					       .offset = offset,
+					       .room = size };
 	return (int)t->nr_files++;
 }
 
@@ -195,6 +219,21 @@ static int fill(int fd, char *to, size_t room, struct ticker_text *text)
 	return 0;
 }
 
+/* A counter of a fixed size: whole or not at all. */
+static int fill_once(const struct file *f, char *to, struct ticker_text *text)
+{
+	ssize_t n;
+
+	do
+		n = f->offset < 0 ? read(f->fd, to, f->room)
+				  : pread(f->fd, to, f->room, (off_t)f->offset);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	text->len = (size_t)n;
+	return text->len == f->room ? 0 : -EBADMSG;
+}
+
 static void read_file(struct file *f, struct ticker_text *text)
 {
 	_cleanup_(close_fdp) int own = -1;
@@ -203,9 +242,13 @@ static void read_file(struct file *f, struct ticker_text *text)
 
 	text->len = 0;
 	text->at_ns = clock_mono_ns();
-	if (fd < 0)
-		fd = own = openat(f->root_fd, f->path, O_RDONLY | O_CLOEXEC);
-	text->error = fd < 0 ? -errno : fill(fd, to, f->room, text);
+	if (f->borrowed) {
+		text->error = fill_once(f, to, text);
+	} else {
+		if (fd < 0)
+			fd = own = openat(f->root_fd, f->path, O_RDONLY | O_CLOEXEC);
+		text->error = fd < 0 ? -errno : fill(fd, to, f->room, text);
+	}
 	if (text->error < 0)
 		text->len = 0;
 }
@@ -389,7 +432,8 @@ size_t ticker_points(const struct ticker *t, const double *values, struct point 
 	return nr;
 }
 
-static void say_file(const struct ticker *t, const struct file *f, struct emit *m)
+/* Was there something to say?  Without @m it is not said. */
+static bool say_file(const struct ticker *t, const struct file *f, struct emit *m)
 {
 	size_t clipped = 0, failed = 0;
 	int error = 0;
@@ -403,20 +447,22 @@ static void say_file(const struct ticker *t, const struct file *f, struct emit *
 			error = text.error;
 		}
 	}
-	if (clipped)
+	if (m && clipped)
 		emit_event(m, SEVERITY_WARN, 0,
 			   "%s grew by more than a quarter: the end of %zu of its readings is "
 			   "missing",
 			   f->path, clipped);
 	errno = -error;
-	if (failed)
+	if (m && failed)
 		emit_event(m, SEVERITY_NOTE, 0, "%s could not be read %zu times: %m", f->path,
 			   failed);
+	return clipped || failed;
 }
 
 void ticker_say(const struct ticker *t, struct emit *m)
 {
 	uint64_t boundaries = inner(t, t->step_ns);
+	size_t said = 0;
 
 	if (t->step_ns > t->interval_ns)
 		emit_event(m, SEVERITY_NOTE, 0,
@@ -436,5 +482,7 @@ void ticker_say(const struct ticker *t, struct emit *m)
 			   "readings",
 			   (double)t->late_ns / (double)NS_PER_MS);
 	for (size_t i = 0; i < t->nr_files && t->is_complete; i++)
-		say_file(t, &t->files[i], m);
+		said += say_file(t, &t->files[i], said < SAY_MAX ? m : NULL);
+	if (said > SAY_MAX)
+		emit_event(m, SEVERITY_NOTE, 0, "... and %zu more of such files", said - SAY_MAX);
 }

@@ -45,7 +45,7 @@ struct ticker;
  */
 #define TICKER_MEMORY_MAX (UINT64_C(64) << 20)
 /* Descriptors that one ticker keeps open. */
-#define TICKER_KEPT 128
+#define TICKER_KEPT 64
 
 enum ticker_flags {
 	TICKER_REQUIRED = 1 << 0, /* unreadable at an edge: an error of start or stop */
@@ -68,6 +68,13 @@ int ticker_new(struct ticker **ret, uint64_t interval_ns, uint64_t duration_ns, 
  */
 int ticker_add(struct ticker *t, int root_fd, const char *path, size_t room, unsigned int flags,
 	       struct err *e);
+/*
+ * Add what is read from a descriptor that is open already (borrowed; @name for messages): @size
+ * bytes at @offset, with one pread(); @offset -1: with one read(), for what cannot be sought.
+ * Return: the id; -ENOMEM.
+ */
+int ticker_add_fd(struct ticker *t, int fd, const char *name, int64_t offset, size_t size,
+		  struct err *e);
 /* Allocate and touch the memory, make the thread. */
 int ticker_arm(struct ticker *t, struct err *e);
 int ticker_start(struct ticker *t, uint64_t now_ns, struct err *e);

@@ -228,6 +228,40 @@ static void files_of_the_edges_are_not_read_between(void **state)
 	scratch_release(&s, two);
 }
 
+/* Registers and counters behind descriptors: a number at an offset, and one that cannot be sought.
+ */
+static void descriptors_are_read_at_once(void **state)
+{
+	_cleanup_(collect_release) struct collect out = collect_new();
+	_cleanup_(ticker_freep) struct ticker *t = NULL;
+	_cleanup_(close_fdp) int fd = -1;
+	struct scratch s = scratch_new();
+	struct err e = {};
+	int ends[2], at, stream;
+
+	put(&s, "counter", "0123456789abcdef");
+	fd = openat(s.fd, "counter", O_RDONLY);
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "onetwo12", 8), 8);
+	assert_int_equal(ticker_new(&t, NS_PER_S, NS_PER_S, &e), 0);
+	at = ticker_add_fd(t, fd, "register", 10, 4, &e);
+	stream = ticker_add_fd(t, ends[0], "stream", -1, 3, &e);
+	assert_int_equal(ticker_arm(t, &e), 0);
+	assert_int_equal(ticker_start(t, clock_mono_ns(), &e), 0);
+	scratch_write(&s, "counter", O_TRUNC, "0123456789ab", 12);
+	assert_int_equal(ticker_stop(t, clock_mono_ns(), &e), 0);
+	assert_memory_equal(ticker_text(t, (size_t)at, 0).text, "abcd", 4);
+	/* half a number is none */
+	assert_int_equal(ticker_text(t, (size_t)at, 1).error, -EBADMSG);
+	assert_memory_equal(ticker_text(t, (size_t)stream, 0).text, "one", 3);
+	assert_memory_equal(ticker_text(t, (size_t)stream, 1).text, "two", 3);
+	events_of(t, &out);
+	assert_non_null(collect_event(&out, "register could not be read 1 times"));
+	close(ends[0]);
+	close(ends[1]);
+	scratch_release(&s, one);
+}
+
 static void unknown_values_have_no_point(void **state)
 {
 	_cleanup_(ticker_freep) struct ticker *t = NULL;
@@ -286,6 +320,7 @@ int main(void)
 		cmocka_unit_test(a_text_that_outgrows_its_room_is_clipped_and_said),
 		cmocka_unit_test(a_file_that_vanishes_has_no_text_and_is_said),
 		cmocka_unit_test(files_of_the_edges_are_not_read_between),
+		cmocka_unit_test(descriptors_are_read_at_once),
 		cmocka_unit_test(unknown_values_have_no_point),
 		cmocka_unit_test(it_may_end_at_any_point),
 	};
