@@ -242,8 +242,10 @@ static int add_all(struct probe *p, const struct host *host, struct err *e)
 	if (r < 0)
 		return r;
 	p->schedstat = ticker_add(p->ticker, fd, "schedstat", STAT_ROOM, 0, &p->no_schedstat);
-	p->enabled = ticker_add(p->ticker, fd, "sys/kernel/sched_schedstats", 8, TICKER_EDGES,
-				&(struct err){});
+	p->enabled =
+		ticker_add(p->ticker, fd, "sys/kernel/sched_schedstats", 8, 0, &(struct err){});
+	if (p->enabled >= 0)
+		ticker_only_edges(p->ticker, p->enabled);
 	r = p->cfg.counters ? add_counters(p, host, e) : 0;
 	return r < 0 ? r : add_threads(p, host, e);
 }

@@ -24,7 +24,8 @@
 struct file {
 	int root_fd; /* borrowed */
 	char *path;
-	int fd;		/* kept open, or -1 */
+	int fd; /* kept open, or -1 */
+	bool only_edges;
 	bool borrowed;	/* the descriptor; read at once */
 	int64_t offset; /* of a borrowed one; -1: none */
 	unsigned int flags;
@@ -152,6 +153,11 @@ int ticker_add_fd(struct ticker *t, int fd, const char *name, int64_t offset, si
 	return (int)t->nr_files++;
 }
 
+void ticker_only_edges(struct ticker *t, int id)
+{
+	t->files[id].only_edges = true;
+}
+
 /* Readings between the edges when each stands @step_ns after the one before. */
 static uint64_t inner(const struct ticker *t, uint64_t step_ns)
 {
@@ -164,7 +170,7 @@ static uint64_t bytes_of(const struct ticker *t, uint64_t readings)
 
 	for (size_t i = 0; i < t->nr_files; i++)
 		all += (t->files[i].room + sizeof(struct ticker_text)) *
-		       (t->files[i].flags & TICKER_EDGES ? 2 : readings);
+		       (t->files[i].only_edges ? 2 : readings);
 	return all;
 }
 
@@ -193,7 +199,7 @@ static void lay_out(struct ticker *t)
 			bool edge = i == 0 || i == t->max_readings - 1;
 
 			file->texts[i] = (struct ticker_text){ .error = -ENODATA };
-			if (file->flags & TICKER_EDGES && !edge)
+			if (file->only_edges && !edge)
 				continue;
 			file->texts[i].text = at;
 			at += file->room;
@@ -261,7 +267,7 @@ static int read_all(struct ticker *t, size_t i, struct err *e)
 	for (size_t f = 0; f < t->nr_files; f++) {
 		struct file *file = &t->files[f];
 
-		if (file->flags & TICKER_EDGES && !edge)
+		if (file->only_edges && !edge)
 			continue;
 		read_file(file, &file->texts[i]);
 		if (edge && file->flags & TICKER_REQUIRED && file->texts[i].error < 0) {

@@ -49,7 +49,6 @@ struct ticker;
 
 enum ticker_flags {
 	TICKER_REQUIRED = 1 << 0, /* unreadable at an edge: an error of start or stop */
-	TICKER_EDGES = 1 << 1,	  /* only at the edges: it is dear, or disturbs what it reads */
 };
 
 struct ticker_text {
@@ -75,6 +74,8 @@ int ticker_add(struct ticker *t, int root_fd, const char *path, size_t room, uns
  */
 int ticker_add_fd(struct ticker *t, int fd, const char *name, int64_t offset, size_t size,
 		  struct err *e);
+/* Read @id at the edges alone: it is dear, or disturbs what it tells of. */
+void ticker_only_edges(struct ticker *t, int id);
 /* Allocate and touch the memory, make the thread. */
 int ticker_arm(struct ticker *t, struct err *e);
 int ticker_start(struct ticker *t, uint64_t now_ns, struct err *e);
