@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -14,6 +15,14 @@
 #include "trial/bench.h"
 #include "trial/spec.h"
 #include "variant/variant.h"
+
+/*
+ * Threads and interrupts that appear get their setting this often, but of the agent's time it must
+ * not take more than one part in so many: where a look at all of /proc is slow, it is taken less
+ * often.
+ */
+#define REFRESH_NS (250 * NS_PER_MS)
+#define REFRESH_SHARE 200
 
 /* Passes records on and remembers the first veto. */
 struct watching_sink {
@@ -291,16 +300,49 @@ static int drain_parts(struct run *r, struct err *e)
 	return 0;
 }
 
-static int wait_for(struct run *r, const char *phase, uint64_t length_ns, struct err *e)
+static int refresh(struct run *r, uint64_t window_ns, struct err *e)
+{
+	int64_t t_ns = (int64_t)(clock_mono_ns() - window_ns);
+	int rc = variant_refresh(r->bench->setup, t_ns, &r->sink.sink, e);
+
+	return rc < 0 ? rc : variant_refresh(r->variant, t_ns, &r->sink.sink, e);
+}
+
+/* Wait, and give what appears meanwhile its setting.  @window_ns: when the window began or will. */
+static int wait_watching(struct run *r, uint64_t deadline_ns, uint64_t window_ns, struct err *e)
+{
+	bool watch_it = variant_appears(r->bench->setup) || variant_appears(r->variant);
+	uint64_t at = clock_mono_ns(), step = REFRESH_NS, begin, cost;
+	int rc;
+
+	while (watch_it && deadline_ns > at && deadline_ns - at > step) {
+		at += step;
+		rc = r->host->wait_until(r->host, at, e);
+		begin = clock_mono_ns();
+		if (rc >= 0)
+			rc = refresh(r, window_ns, e);
+		if (rc < 0)
+			return rc;
+		cost = (clock_mono_ns() - begin) * REFRESH_SHARE;
+		step = cost > REFRESH_NS ? cost : REFRESH_NS;
+		at = begin > at ? begin : at;
+	}
+	return r->host->wait_until(r->host, deadline_ns, e);
+}
+
+/* @ahead_ns: from the end of the phase to the window. */
+static int wait_for(struct run *r, const char *phase, uint64_t length_ns, uint64_t ahead_ns,
+		    struct err *e)
 {
 	int rc = r->host->phase(r->host, phase, e);
+	uint64_t deadline = clock_mono_ns() + length_ns;
 
-	return rc < 0 ? rc : r->host->wait_until(r->host, clock_mono_ns() + length_ns, e);
+	return rc < 0 ? rc : wait_watching(r, deadline, deadline + ahead_ns, e);
 }
 
 static int measure(struct run *r, struct err *e)
 {
-	int rc = wait_for(r, "settle", r->spec->settle_ns, e);
+	int rc = wait_for(r, "settle", r->spec->settle_ns, r->spec->warmup_ns, e);
 
 	if (rc >= 0)
 		rc = variant_verify(r->variant, e);
@@ -309,13 +351,13 @@ static int measure(struct run *r, struct err *e)
 	if (rc >= 0)
 		rc = start_loads(r, e);
 	if (rc >= 0)
-		rc = wait_for(r, "warm-up", r->spec->warmup_ns, e);
+		rc = wait_for(r, "warm-up", r->spec->warmup_ns, 0, e);
 	if (rc >= 0)
 		rc = r->host->phase(r->host, "window", e);
 	if (rc >= 0)
 		rc = open_window(r, e);
 	if (rc >= 0)
-		rc = r->host->wait_until(r->host, r->begin_ns + r->spec->duration_ns, e);
+		rc = wait_watching(r, r->begin_ns + r->spec->duration_ns, r->begin_ns, e);
 	if (rc >= 0)
 		rc = close_window(r, e);
 	if (rc >= 0)
@@ -323,6 +365,21 @@ static int measure(struct run *r, struct err *e)
 	if (rc >= 0)
 		rc = check_health(r, e);
 	return rc < 0 ? rc : drain_parts(r, e);
+}
+
+/* What somebody else has set meanwhile stays as it is: a warning each. */
+static int give_back(struct run *r, struct err *e)
+{
+	_cleanup_(buf_release) struct buf others = {};
+	int64_t t_ns = (int64_t)(r->begin_ns ? clock_mono_ns() - r->begin_ns : 0);
+	int rc = variant_give_back(r->variant, &others, e);
+	struct err ignored = {};
+	char *rest = NULL;
+
+	for (char *line = others.data ? strtok_r(others.data, "\n", &rest) : NULL; line;
+	     line = strtok_r(NULL, "\n", &rest))
+		sample_event(&r->sink.sink, "variant", SEVERITY_WARN, t_ns, line, &ignored);
+	return rc;
 }
 
 /* Apply, measure, undo.  @why gets what went wrong with the trial, @e what went wrong with undo. */
@@ -338,7 +395,7 @@ static int apply_and_measure(struct run *r, struct err *why, struct err *e)
 	}
 	rc = measure(r, why);
 	close_parts(r);
-	if (variant_undo(r->variant, e) < 0)
+	if (give_back(r, e) < 0)
 		err_wrap(e, "undo variant %s", r->spec->variant);
 	return rc;
 }

@@ -71,6 +71,24 @@ bool knob_same(const struct knob_ops *ops, const char *a, const char *b)
 	return ops->same ? ops->same(a, b) : strcmp(a, b) == 0;
 }
 
+bool knob_same_target(const struct knob_ops *ops, const char *a, const char *b)
+{
+	return ops->same_target ? ops->same_target(a, b) : strcmp(a, b) == 0;
+}
+
+void knob_describe(const struct knob_ops *ops, const char *target, struct buf *out)
+{
+	if (ops->describe)
+		ops->describe(target, out);
+	else
+		buf_puts(out, target);
+}
+
+bool knob_is_others(const struct knob_ops *ops, const char *now, const char *old, const char *ours)
+{
+	return now && old && ours && !knob_same(ops, now, old) && !knob_same(ops, now, ours);
+}
+
 bool knob_is_gone(int r)
 {
 	return r == -ENOENT || r == -ENODEV || r == -ESRCH;

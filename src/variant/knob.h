@@ -12,6 +12,11 @@
  * old one in reverse order.  After a SIGKILL the journal alone is enough to undo, so read() and
  * write() must work from the target text with no other state.
  *
+ * What a pattern names may appear and vanish while a trial runs.  An instance that appears() is
+ * resolved again meanwhile and new targets get the value too; a target whose read() says that it is
+ * gone is noted and forgotten.  So a target has to say which of several things that bore the same
+ * name one after another it means: a thread's start time, not only its number.
+ *
  * witness() reads a counter that moves only when the setting has an effect: a napi thread's run
  * time for `threaded`, context switches of a thread whose policy was set.  Reading a setting back
  * proves the setting, not the effect: a veth accepts threaded=1 and ignores it.
@@ -22,6 +27,7 @@
 
 #include "base/plugin.h"
 
+struct buf;
 struct err;
 struct host;
 struct instance;
@@ -49,6 +55,7 @@ void knob_settings_release(struct knob_settings *l);
  *   effect moved by at least min_effect            -> the setting works
  *   not moved, but demand moved by min_demand      -> no effect: the trial is vetoed
  *   neither                                        -> idle: nothing was asked of it, no statement
+ * and whatever the effect, more than max_against of what should not have moved is a veto.
  */
 struct witness {
 	char what[96]; /* "run time of napi/dut0-*" */
@@ -56,7 +63,10 @@ struct witness {
 	uint64_t effect, min_effect;
 	char of[96]; /* what the demand counts: "rx_packets of dut0"; "" with min_demand 0 */
 	uint64_t demand, min_demand; /* min_demand 0: demand is always there */
-	const char *remedy;	     /* why there may be no effect; static, NULL: unknown */
+	/* What a setting that works lets move by @max_against at most: interrupts elsewhere. */
+	char against_of[96];
+	uint64_t against, max_against; /* against_of "": nothing speaks against it */
+	const char *remedy;	       /* why there may be no effect; static, NULL: unknown */
 };
 
 /* As min_demand: nobody knows whether it was asked for, so no movement means idle, never veto. */
@@ -85,12 +95,28 @@ struct knob_ops {
 	/* The target ends with the run's namespaces: undo after a crash has nothing to do. NULL:
 	 * no. */
 	bool (*ephemeral)(const struct host *host, const char *target);
+	/*
+	 * May the instance come to mean more than it does now, as a pattern of thread names may?
+	 * @ret_stamp: a number that differs as soon as something may have appeared since; 0 when
+	 * that cannot be told.  Asked several times a second during a trial, and resolve() only
+	 * when it changed: it must be cheap.  NULL: never.
+	 */
+	bool (*appears)(const struct host *host, const struct instance *inst, uint64_t *ret_stamp);
+	/* Do two targets name one thing, though not in the same words? NULL: equal strings. */
+	bool (*same_target)(const char *a, const char *b);
+	/* Append @target as people say it: "policy of thread napi/eth0-9 (tid 123)". NULL: as it
+	 * is. */
+	void (*describe)(const char *target, struct buf *out);
 };
 
 /* The knob called @name in the NULL-terminated @knobs; the error suggests a near name. */
 int knob_find(const struct knob_ops *const *knobs, const char *name, const struct knob_ops **ret,
 	      struct err *e);
 bool knob_same(const struct knob_ops *ops, const char *a, const char *b);
+bool knob_same_target(const struct knob_ops *ops, const char *a, const char *b);
+void knob_describe(const struct knob_ops *ops, const char *target, struct buf *out);
+/* Is @now neither @old nor @ours, the value that was set?  Then somebody else has set it. */
+bool knob_is_others(const struct knob_ops *ops, const char *now, const char *old, const char *ours);
 /* Does this error of read() mean that the target no longer exists? */
 bool knob_is_gone(int r);
 int knob_usable(const struct host *host, struct err *why);

@@ -428,6 +428,37 @@ static int thread_witness(const struct host *host, const char *target, struct wi
 	return 0;
 }
 
+static bool thread_same_target(const char *a, const char *b)
+{
+	struct target x = {}, y = {};
+	struct err ignored = {};
+
+	/* the name is no part of it: kworkers and programs change theirs */
+	return parse_target(a, &x, &ignored) >= 0 && parse_target(b, &y, &ignored) >= 0 &&
+	       x.tid == y.tid && x.start == y.start && x.cpus == y.cpus;
+}
+
+static void thread_describe(const char *target, struct buf *out)
+{
+	struct target t = {};
+	struct err ignored = {};
+
+	if (parse_target(target, &t, &ignored) < 0)
+		buf_puts(out, target);
+	else
+		buf_printf(out, "%s of thread %s (tid %d)", t.cpus ? "CPUs" : "policy", t.name,
+			   t.tid);
+}
+
+/* Threads come at any time; the number given last tells whether one has. */
+static bool thread_appears(const struct host *host, const struct instance *inst,
+			   uint64_t *ret_stamp)
+{
+	(void)inst;
+	*ret_stamp = procthread_last(host->proc_fd);
+	return true;
+}
+
 static int thread_usable(const struct host *host, struct err *why)
 {
 	return knob_needs_cap(host, CAP_SYS_NICE, "CAP_SYS_NICE", why);
@@ -443,4 +474,7 @@ const struct knob_ops knob_thread = {
 	.write = thread_write,
 	.witness = thread_witness,
 	.same = thread_same,
+	.appears = thread_appears,
+	.same_target = thread_same_target,
+	.describe = thread_describe,
 };

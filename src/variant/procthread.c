@@ -181,6 +181,18 @@ void procthreads_release(struct procthreads *l)
 	*l = (struct procthreads){};
 }
 
+uint64_t procthread_last(int proc_fd)
+{
+	_cleanup_(freep) char *line = NULL;
+	struct err ignored = {};
+	uint64_t last = 0;
+
+	/* proc(5): three loads, running/all, last */
+	if (kfile_read_line(proc_fd, "loadavg", &line, &ignored) < 0 || !field_u64(line, 5, &last))
+		return 0;
+	return last;
+}
+
 int procthread_runtime_ns(int proc_fd, int tid, uint64_t *ret, struct err *e)
 {
 	_cleanup_(buf_release) struct buf text = {};

@@ -33,6 +33,12 @@ int procthread_read(int proc_fd, int tid, struct procthread *ret, struct err *e)
 int procthreads_list(int proc_fd, bool user, struct procthreads *ret, struct err *e);
 void procthreads_release(struct procthreads *l);
 
+/*
+ * The number that the last thread born was given (the end of loadavg): as long as it stays the same
+ * there is no new one.  0 when it cannot be told.
+ */
+uint64_t procthread_last(int proc_fd);
+
 /* Time on a CPU so far [ns]: the first number of schedstat. */
 int procthread_runtime_ns(int proc_fd, int tid, uint64_t *ret, struct err *e);
 /* Context switches so far, voluntary and not. */

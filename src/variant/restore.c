@@ -55,38 +55,81 @@ static enum outcome set_back(const struct restoring *rs, const struct knob_ops *
 	return OUTCOME_UNDONE;
 }
 
-static enum outcome restore_here(const struct restoring *rs, const struct knob_ops *ops,
-				 const struct change *c, struct buf *text, struct err *why)
+/* What somebody else has set each of the changes to, NULL where nobody has. */
+struct found {
+	char **v;
+	size_t nr;
+};
+
+static void found_release(struct found *f)
+{
+	for (size_t i = 0; i < f->nr && f->v; i++)
+		free(f->v[i]);
+	free(f->v);
+}
+
+/* Is undoing @c something that this process, here and now, can try? */
+static bool is_ours(const struct restoring *rs, const struct change *c)
+{
+	return strcmp(c->boot, rs->boot) == 0 && !c->ephemeral &&
+	       (!c->netns || !rs->netns || strcmp(c->netns, rs->netns) == 0);
+}
+
+static void find_others_of(const struct restoring *rs, const struct changes *l, size_t i,
+			   struct found *f)
 {
 	_cleanup_(freep) char *now = NULL;
-	int r = ops->read(rs->host, c->target, &now, why);
+	const struct change *c = &l->v[i];
+	const struct knob_ops *ops = NULL;
+	struct err ignored = {};
+
+	if (!is_ours(rs, c) || knob_find(rs->knobs, c->knob, &ops, &ignored) < 0)
+		return;
+	/* the last change of the same target decides who has set it, for the earlier ones too */
+	for (size_t k = i + 1; k < l->nr; k++)
+		if (strcmp(l->v[k].knob, c->knob) == 0 &&
+		    knob_same_target(ops, l->v[k].target, c->target)) {
+			f->v[i] = f->v[k] ? strdup(f->v[k]) : NULL;
+			return;
+		}
+	/* a change cut short may have left anything */
+	if (c->set && !c->blind && ops->read(rs->host, c->target, &now, &ignored) >= 0 &&
+	    knob_is_others(ops, now, c->old, c->new_value))
+		f->v[i] = take_ptr(now);
+}
+
+static enum outcome restore_here(const struct restoring *rs, const struct knob_ops *ops,
+				 const struct change *c, const char *others, struct buf *text)
+{
+	struct err why = {};
+	_cleanup_(freep) char *now = NULL;
+	int r = ops->read(rs->host, c->target, &now, &why);
 
 	if (knob_is_gone(r)) {
 		buf_puts(text, "no longer exists: nothing to undo");
 		return OUTCOME_VOID;
 	}
 	if (r < 0 && r != -ENODATA) {
-		buf_printf(text, "cannot be read: %s", why->msg);
+		buf_printf(text, "cannot be read: %s", why.msg);
 		return OUTCOME_FAILED;
 	}
 	if (now && c->old && knob_same(ops, now, c->old)) {
 		buf_printf(text, "is \"%s\" as before", now);
 		return OUTCOME_UNDONE;
 	}
-	/* a change cut short may have left anything */
-	if (now && c->set && !c->blind && !knob_same(ops, now, c->new_value)) {
+	if (others) {
 		buf_printf(
 			text,
 			"is \"%s\", neither \"%s\" as before nor \"%s\" as irqlab set it: somebody "
 			"else changed it, left alone",
-			now, c->old ? c->old : "", c->new_value);
+			others, c->old, c->new_value);
 		return OUTCOME_OTHERS;
 	}
-	return set_back(rs, ops, c, text, why);
+	return set_back(rs, ops, c, text, &why);
 }
 
 static enum outcome restore_one(const struct restoring *rs, const struct change *c,
-				struct buf *text)
+				const char *others, struct buf *text)
 {
 	const struct knob_ops *ops = NULL;
 	struct err why = {};
@@ -111,7 +154,7 @@ static enum outcome restore_one(const struct restoring *rs, const struct change 
 		buf_puts(text, why.msg);
 		return OUTCOME_FAILED;
 	}
-	return restore_here(rs, ops, c, text, &why);
+	return restore_here(rs, ops, c, others, text);
 }
 
 static void count(struct restoring *rs, enum outcome outcome, const char *line)
@@ -138,14 +181,22 @@ static void count(struct restoring *rs, enum outcome outcome, const char *line)
 static int restore_all(struct restoring *rs, struct journal *j, const struct changes *l,
 		       struct err *e)
 {
+	_cleanup_(found_release) struct found others = { .v = calloc(l->nr + 1, sizeof(char *)),
+							 .nr = l->nr };
+	int r;
+
+	if (!others.v)
+		return err_nomem(e, "journal");
+	/* before anything is set back: that may change other settings as a side effect */
+	for (size_t i = l->nr; i-- > 0;)
+		find_others_of(rs, l, i, &others);
 	for (size_t i = l->nr; i-- > 0;) {
 		_cleanup_(buf_release) struct buf line = {};
 		const struct change *c = &l->v[i];
 		enum outcome outcome;
-		int r;
 
 		buf_printf(&line, "%s %s: ", c->knob, c->target);
-		outcome = restore_one(rs, c, &line);
+		outcome = restore_one(rs, c, others.v[i], &line);
 		r = outcome == OUTCOME_FAILED ? 0 : journal_done(j, c->id, e);
 		if (r < 0)
 			return r;

@@ -2,55 +2,35 @@
 #include "variant/variant.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/host.h"
-#include "base/text.h"
-#include "plan/instance.h"
-#include "sample/sample.h"
 #include "variant/journal.h"
-#include "variant/knob.h"
-
-struct item {
-	const struct knob_ops *ops;
-	char *target;
-	char *value;	 /* what must read back; NULL: it cannot be read */
-	char *old;	 /* NULL: it cannot be read */
-	uint64_t change; /* id in the journal; 0: nothing was changed */
-	bool witnessed;	 /* @begin is filled */
-	struct witness begin;
-};
-
-struct applied {
-	const struct host *host;
-	struct journal *journal;
-	char *boot;
-	char *netns;
-	struct item *v;
-	size_t nr;
-};
+#include "variant/variant_parts.h"
 
 static void item_release(struct item *it)
 {
 	free(it->target);
 	free(it->value);
 	free(it->old);
+	free(it->found);
 	*it = (struct item){};
 }
 
-static void applied_free(struct applied *a)
+void applied_free(struct applied *a)
 {
 	if (!a)
 		return;
 	for (size_t i = 0; i < a->nr; i++)
 		item_release(&a->v[i]);
+	for (size_t i = 0; i < a->nr_uses; i++)
+		instance_release(&a->uses[i].inst);
 	free(a->v);
+	free(a->uses);
 	free(a->boot);
 	free(a->netns);
 	free(a);
@@ -62,10 +42,13 @@ static void applied_freep(struct applied **a)
 }
 
 /* Appends a copy of @s; the pointer is valid until the next call. */
-static struct item *add_item(struct applied *a, const struct knob_ops *ops,
-			     const struct knob_setting *s)
+static struct item *add_item(struct applied *a, size_t use, const struct knob_setting *s)
 {
-	struct item it = { .ops = ops, .target = strdup(s->target), .value = strdup(s->value) };
+	struct item it = { .ops = a->uses[use].ops,
+			   .use = use,
+			   .target = strdup(s->target),
+			   .value = strdup(s->value),
+			   .blind = s->blind };
 	struct item *v = realloc(a->v, (a->nr + 1) * sizeof(*v));
 
 	if (v)
@@ -79,7 +62,7 @@ static struct item *add_item(struct applied *a, const struct knob_ops *ops,
 }
 
 /* After the write: does it read back as wanted?  Keeps in @it what must read back from now on. */
-static int check_written(const struct applied *a, struct item *it, bool blind, struct err *e)
+static int check_written(const struct applied *a, struct item *it, struct err *e)
 {
 	_cleanup_(freep) char *now = NULL;
 	int r = it->ops->read(a->host, it->target, &now, e);
@@ -91,11 +74,11 @@ static int check_written(const struct applied *a, struct item *it, bool blind, s
 	}
 	if (r < 0)
 		return r;
-	if (blind && it->old && knob_same(it->ops, now, it->old))
+	if (it->blind && it->old && knob_same(it->ops, now, it->old))
 		return err_set(e, -EIO, "still reads \"%s\" as before", now);
-	if (!blind && !knob_same(it->ops, now, it->value))
+	if (!it->blind && !knob_same(it->ops, now, it->value))
 		return err_set(e, -EIO, "wrote \"%s\", but it reads back \"%s\"", it->value, now);
-	if (blind) {
+	if (it->blind) {
 		free(it->value);
 		it->value = take_ptr(now);
 	}
@@ -116,7 +99,7 @@ static bool is_of_netns(const struct applied *a, const struct item *it)
 }
 
 /* Journal, write, read back.  On failure @it->change tells undo whether there is work. */
-static int change(struct applied *a, struct item *it, bool blind, struct err *e)
+static int change(struct applied *a, struct item *it, struct err *e)
 {
 	struct change c = { .knob = it->ops->plugin.name,
 			    .target = it->target,
@@ -126,7 +109,7 @@ static int change(struct applied *a, struct item *it, bool blind, struct err *e)
 			    .netns = is_of_netns(a, it) ? a->netns : NULL,
 			    .ephemeral = it->ops->ephemeral &&
 					 it->ops->ephemeral(a->host, it->target),
-			    .blind = blind,
+			    .blind = it->blind,
 			    .pid = getpid() };
 	int r = journal_begin(a->journal, &c, e);
 
@@ -136,27 +119,51 @@ static int change(struct applied *a, struct item *it, bool blind, struct err *e)
 	r = it->ops->write(a->host, it->target, it->value, e);
 	if (r < 0)
 		return r;
-	r = check_written(a, it, blind, e);
+	r = check_written(a, it, e);
 	if (r < 0)
 		return r;
 	journal_set(a->journal, c.id);
 	return 0;
 }
 
-static int apply_setting(struct applied *a, const struct knob_ops *ops,
-			 const struct knob_setting *s, struct err *e)
+int applied_set(struct applied *a, size_t use, const struct knob_setting *s, struct err *e)
 {
-	struct item *it = add_item(a, ops, s);
+	bool may_go = a->uses[use].appears;
+	struct item *it = add_item(a, use, s);
 	int r;
 
 	if (!it)
 		return err_nomem(e, s->target);
-	r = ops->read(a->host, it->target, &it->old, e);
+	r = it->ops->read(a->host, it->target, &it->old, e);
+	if (may_go && knob_is_gone(r)) {
+		item_release(&a->v[--a->nr]);
+		return 0;
+	}
 	if (r < 0 && r != -ENODATA)
 		return r;
-	if (it->old && !s->blind && knob_same(ops, it->old, it->value))
+	if (it->old && !it->blind && knob_same(it->ops, it->old, it->value))
+		return 1;
+	r = change(a, it, e);
+	it->gone = may_go && knob_is_gone(r);
+	if (it->gone)
 		return 0;
-	return change(a, it, s->blind, e);
+	return r < 0 ? r : 1;
+}
+
+static int add_use(struct applied *a, const struct knob_ops *ops, const struct instance *inst,
+		   struct err *e)
+{
+	struct use u = { .ops = ops };
+	int r = 0;
+
+	u.appears = ops->appears && ops->appears(a->host, inst, &u.stamp);
+	/* what came between this stamp and the list of the settings is found the next time */
+	u.again = u.appears;
+	if (u.appears)
+		r = instance_copy(inst, &u.inst, e);
+	if (r >= 0)
+		a->uses[a->nr_uses++] = u;
+	return r;
 }
 
 static int apply_instance(struct applied *a, const struct knob_ops *const *knobs,
@@ -167,11 +174,13 @@ static int apply_instance(struct applied *a, const struct knob_ops *const *knobs
 	int r = knob_find(knobs, inst->plugin, &ops, e);
 
 	if (r >= 0)
+		r = add_use(a, ops, inst, e);
+	if (r >= 0)
 		r = ops->resolve(a->host, inst, &l, e);
 	if (r < 0)
 		return err_wrap(e, "knob %s", inst->plugin);
 	for (size_t i = 0; i < l.nr; i++) {
-		r = apply_setting(a, ops, &l.v[i], e);
+		r = applied_set(a, a->nr_uses - 1, &l.v[i], e);
 		if (r < 0)
 			return err_wrap(e, "knob %s: %s = \"%s\"", inst->plugin, l.v[i].target,
 					l.v[i].value);
@@ -199,62 +208,6 @@ static int resolve_all(const struct host *host, const struct knob_ops *const *kn
 	return 0;
 }
 
-/* Set back and read back, whatever it is now: during the run the setting is ours. */
-static int undo_item(const struct applied *a, const struct item *it, struct err *e)
-{
-	_cleanup_(freep) char *now = NULL, *after = NULL;
-	int r = it->ops->read(a->host, it->target, &now, e);
-
-	if (knob_is_gone(r) || (r >= 0 && it->old && knob_same(it->ops, now, it->old)))
-		return 0;
-	r = it->ops->write(a->host, it->target, it->old ? it->old : "", e);
-	if (r < 0)
-		return r;
-	r = it->ops->read(a->host, it->target, &after, e);
-	if (r == -ENODATA || knob_is_gone(r))
-		return 0;
-	if (r < 0)
-		return r;
-	if (it->old && !knob_same(it->ops, after, it->old))
-		return err_set(e, -EIO, "wrote \"%s\", but it reads back \"%s\"", it->old, after);
-	return 0;
-}
-
-static int undo_all(const struct applied *a, struct err *e)
-{
-	_cleanup_(buf_release) struct buf list = {};
-	size_t failed = 0;
-
-	for (size_t i = a->nr; i-- > 0;) {
-		const struct item *it = &a->v[i];
-		struct err why = {};
-		int r;
-
-		if (!it->change)
-			continue;
-		r = undo_item(a, it, &why);
-		if (r >= 0)
-			r = journal_done(a->journal, it->change, &why);
-		if (r >= 0)
-			continue;
-		buf_printf(&list, "%s%s %s = \"%s\": %s", failed++ ? "; " : "",
-			   it->ops->plugin.name, it->target, it->old ? it->old : "", why.msg);
-	}
-	if (failed)
-		return err_set(e, -EIO,
-			       "%zu settings were not set back (irqlab restore tries again): %s",
-			       failed, buf_str(&list));
-	return 0;
-}
-
-int variant_undo(struct applied *a, struct err *e)
-{
-	int r = a ? undo_all(a, e) : 0;
-
-	applied_free(a);
-	return r;
-}
-
 static int undo_after_failure(struct applied *a, int r, struct err *e)
 {
 	struct err undo = {};
@@ -264,6 +217,23 @@ static int undo_after_failure(struct applied *a, int r, struct err *e)
 	err_wrap(e, "%s; this came after", undo.msg);
 	e->code = -ENOTRECOVERABLE;
 	return e->code;
+}
+
+/*
+ * One setting may change another as a side effect.  What reads back as set now that all is done
+ * was somebody else's doing when it changes later; anything else is ours to set back in any case.
+ */
+static void settle(struct applied *a)
+{
+	for (size_t i = 0; i < a->nr; i++) {
+		_cleanup_(freep) char *now = NULL;
+		struct item *it = &a->v[i];
+		struct err ignored = {};
+
+		if (it->change && it->value && !it->gone)
+			it->settled = it->ops->read(a->host, it->target, &now, &ignored) >= 0 &&
+				      knob_same(it->ops, now, it->value);
+	}
 }
 
 int variant_apply(struct applied **ret, const struct host *host, struct journal *j,
@@ -277,6 +247,9 @@ int variant_apply(struct applied **ret, const struct host *host, struct journal 
 	a->host = host;
 	a->journal = j;
 	a->netns = journal_netns(host->proc_fd);
+	a->uses = calloc(list->nr + 1, sizeof(*a->uses));
+	if (!a->uses)
+		return err_nomem(e, "variant");
 	r = journal_boot_id(host->proc_fd, &a->boot, e);
 	if (r >= 0)
 		r = resolve_all(host, knobs, list, e);
@@ -287,8 +260,19 @@ int variant_apply(struct applied **ret, const struct host *host, struct journal 
 		if (r < 0)
 			return undo_after_failure(take_ptr(a), r, e);
 	}
+	settle(a);
 	*ret = take_ptr(a);
 	return 0;
+}
+
+bool applied_is_superseded(const struct applied *a, size_t item)
+{
+	const struct item *it = &a->v[item];
+
+	for (size_t i = item + 1; i < a->nr && a->nr_uses > 1; i++)
+		if (a->v[i].ops == it->ops && knob_same_target(it->ops, a->v[i].target, it->target))
+			return true;
+	return false;
 }
 
 int variant_verify(const struct applied *a, struct err *e)
@@ -296,9 +280,12 @@ int variant_verify(const struct applied *a, struct err *e)
 	for (size_t i = 0; i < a->nr; i++) {
 		_cleanup_(freep) char *now = NULL;
 		const struct item *it = &a->v[i];
-		int r = it->value ? it->ops->read(a->host, it->target, &now, e) : -ENODATA;
+		int r;
 
-		if (r == -ENODATA)
+		if (!it->value || it->gone || it->refused || applied_is_superseded(a, i))
+			continue;
+		r = it->ops->read(a->host, it->target, &now, e);
+		if (r == -ENODATA || (a->uses[it->use].appears && knob_is_gone(r)))
 			continue;
 		if (r < 0)
 			return err_wrap(e, "knob %s: %s", it->ops->plugin.name, it->target);
@@ -309,107 +296,4 @@ int variant_verify(const struct applied *a, struct err *e)
 				       it->ops->plugin.name, it->target, it->value, now);
 	}
 	return 0;
-}
-
-static uint64_t moved(uint64_t from, uint64_t to)
-{
-	return to > from ? to - from : 0;
-}
-
-/* "run time of napi/dut0-* moved by 763 ms" */
-static void put_effect(struct buf *text, const struct witness *w, uint64_t effect)
-{
-	buf_printf(text, "%s moved by ", w->what);
-	if (w->is_ns)
-		text_si(text, (double)effect * 1e-9, "s");
-	else
-		buf_printf(text, "%" PRIu64, effect);
-}
-
-/* One sentence on what the witness saw between the edges. */
-static enum severity judge(const struct item *it, const struct witness *end, struct buf *text)
-{
-	uint64_t effect = moved(it->begin.effect, end->effect);
-	uint64_t demand = moved(it->begin.demand, end->demand);
-	bool asked = end->min_demand == 0 || demand >= end->min_demand;
-
-	if (effect >= end->min_effect) {
-		buf_puts(text, "works: ");
-		put_effect(text, end, effect);
-		return SEVERITY_NOTE;
-	}
-	if (!asked || end->min_demand == WITNESS_DEMAND_UNKNOWN) {
-		buf_puts(text, "idle, so nothing is known of its effect: ");
-		put_effect(text, end, effect);
-		if (end->of[0])
-			buf_printf(text, ", %s by %" PRIu64, end->of, demand);
-		return SEVERITY_NOTE;
-	}
-	buf_puts(text, "had no effect: ");
-	put_effect(text, end, effect);
-	if (end->of[0])
-		buf_printf(text, " while %s moved by %" PRIu64, end->of, demand);
-	if (end->remedy)
-		buf_printf(text, "; %s", end->remedy);
-	return SEVERITY_VETO;
-}
-
-static int begin_witness(const struct applied *a, struct item *it, struct err *why)
-{
-	int r;
-
-	it->witnessed = false;
-	it->begin = (struct witness){};
-	r = it->ops->witness ? it->ops->witness(a->host, it->target, &it->begin, why) : -ENOENT;
-	it->witnessed = r >= 0;
-	return r;
-}
-
-/* Return: 1 for a veto, 0, or negative when the event could not be emitted. */
-static int end_witness(const struct applied *a, const struct item *it, int64_t t_ns,
-		       struct sample_sink *sink, struct err *e)
-{
-	_cleanup_(buf_release) struct buf text = {};
-	struct witness end = {};
-	struct err why = {};
-	enum severity severity = SEVERITY_NOTE;
-	int r = it->ops->witness ? it->ops->witness(a->host, it->target, &end, &why) : -ENOENT;
-
-	buf_printf(&text, "%s %s = \"%s\" ", it->ops->plugin.name, it->target,
-		   it->value ? it->value : "");
-	if (r >= 0 && it->witnessed) {
-		severity = judge(it, &end, &text);
-	} else if (r == -ENOENT && !it->witnessed) {
-		buf_puts(&text, it->value ? "is set; nothing counts its effect"
-					  : "was run; nothing reads or counts its effect");
-	} else {
-		severity = SEVERITY_WARN;
-		buf_printf(&text, "is set, but its effect could not be counted: %s",
-			   why.msg[0] ? why.msg : "it could not be at the start of the window");
-	}
-	if (text.failed)
-		return err_nomem(e, "witness");
-	r = sample_event(sink, "witness", severity, t_ns, buf_str(&text), e);
-	return r < 0 ? r : severity == SEVERITY_VETO;
-}
-
-int variant_witness(struct applied *a, enum witness_edge edge, int64_t t_ns,
-		    struct sample_sink *sink, struct err *e)
-{
-	int vetoes = 0;
-
-	for (size_t i = 0; i < a->nr; i++) {
-		struct err why = {};
-		int r;
-
-		if (edge == WITNESS_BEGIN) {
-			begin_witness(a, &a->v[i], &why);
-			continue;
-		}
-		r = end_witness(a, &a->v[i], t_ns, sink, e);
-		if (r < 0)
-			return r;
-		vetoes += r;
-	}
-	return vetoes;
 }

@@ -8,16 +8,20 @@
  *	variant_restore(host, dir, knobs, ...);      what an earlier, killed run left behind
  *	journal_open(&journal, dir, e);
  *	variant_apply(&applied, host, journal, knobs, &instances, e);
- *	variant_witness(applied, WITNESS_BEGIN, ...); measure; variant_witness(applied, WITNESS_END,
- *...); variant_undo(applied, e);
+ *	variant_witness(applied, WITNESS_BEGIN, ...);
+ *	measure, and meanwhile now and then variant_refresh(applied, ...);
+ *	variant_witness(applied, WITNESS_END, ...);
+ *	variant_undo(applied, e);
  *
  * All of it is for the one owner of the machine: hold the lock of lock.h meanwhile.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct applied;
+struct buf;
 struct err;
 struct host;
 struct instances;
@@ -63,15 +67,36 @@ int variant_forget(const char *dir, struct err *e);
  * Everything is resolved before anything is changed, so that a mistyped name costs nothing; what
  * matches nothing yet (-ENOENT) may appear through an earlier setting of the list, as napi threads
  * do through `threaded`, and is asked again in its turn.  A setting that already has its value is
- * not written and not undone, but verified and witnessed.
+ * not written and not undone, but verified and witnessed.  Where two settings have one target, the
+ * later one decides.
  *
  * A failed apply has undone what it did; -ENOTRECOVERABLE when that failed too (exit code 3): the
  * journal keeps what is left.
  */
 int variant_apply(struct applied **ret, const struct host *host, struct journal *j,
 		  const struct knob_ops *const *knobs, const struct instances *list, struct err *e);
-/* Is every setting still as set? The error names the one that is not and both values. */
+/*
+ * Is every setting still as set? The error names the one that is not and both values.  What a
+ * pattern named and is gone is no error.
+ */
 int variant_verify(const struct applied *a, struct err *e);
+
+/* May more of what @a names appear?  Without it variant_refresh() has nothing to do.  NULL: no. */
+bool variant_appears(const struct applied *a);
+/**
+ * variant_refresh - what has appeared since gets its setting too
+ * @t_ns: time of the events, from the start of the window; negative before it
+ *
+ * New targets of patterns are journaled, set, read back and, inside the window, witnessed from now
+ * on, as the others.  Events under the metric "variant": a note that names what appeared, and one
+ * for what is gone; a veto when something that appeared could not be set; a warning when nothing
+ * is left of what a pattern named.  @a NULL: nothing to do.
+ *
+ * Cost: a file when nothing appeared, else what resolve() costs (for threads: a scan of /proc), a
+ * few files per target to see whether it is still there, and an fsync per new target.
+ * Return: 0, or negative when an event could not be emitted.
+ */
+int variant_refresh(struct applied *a, int64_t t_ns, struct sample_sink *sink, struct err *e);
 
 enum witness_edge {
 	WITNESS_BEGIN,
@@ -90,8 +115,11 @@ int variant_witness(struct applied *a, enum witness_edge edge, int64_t t_ns,
 /*
  * Set back in reverse, read back, drop from the journal; frees @a (NULL: nothing to do).  Goes on
  * after a failure and returns -EIO with a list of what was not set back (exit code 3); that stays
- * in the journal.
+ * in the journal.  What somebody else has set meanwhile, to neither the old value nor ours, is left
+ * alone and is no failure: @others (may be NULL) receives a line for each, with the values.
  */
+int variant_give_back(struct applied *a, struct buf *others, struct err *e);
+/* The same for who cannot tell anybody about others. */
 int variant_undo(struct applied *a, struct err *e);
 
 #endif

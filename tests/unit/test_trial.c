@@ -25,6 +25,8 @@ static struct {
 	uint64_t effect;   /* the knob's witness counter */
 	bool frozen_witness;
 	uint64_t demand;
+	bool appears; /* more settings may appear, and once resolved so often, one does */
+	int resolved, born_at;
 	char calls[512];
 } fake;
 
@@ -43,7 +45,17 @@ static int knob_resolve(const struct host *h, const struct instance *inst,
 {
 	int r = step("resolve", e);
 
-	return r < 0 ? r : knob_settings_add(ret, "setting", instance_value(inst, "value"), e);
+	if (r >= 0)
+		r = knob_settings_add(ret, "setting", instance_value(inst, "value"), e);
+	if (r >= 0 && ++fake.resolved >= fake.born_at && fake.born_at)
+		r = knob_settings_add(ret, "born", instance_value(inst, "value"), e);
+	return r;
+}
+
+static bool knob_appears(const struct host *h, const struct instance *inst, uint64_t *ret_stamp)
+{
+	*ret_stamp = 0;
+	return fake.appears;
 }
 
 static int knob_read(const struct host *h, const char *target, char **ret, struct err *e)
@@ -85,6 +97,7 @@ static const struct knob_ops knob_fake = {
 	.read = knob_read,
 	.write = knob_write,
 	.witness = knob_witness,
+	.appears = knob_appears,
 };
 
 struct load {
@@ -376,6 +389,47 @@ static void a_still_witness_vetoes(void **state)
 	assert_int_equal(bench_close(b, &e), 0);
 }
 
+/* Asked four times a second, in every phase; the waits of this test take no time. */
+static void what_appears_is_looked_for_while_waiting(void **state)
+{
+	_cleanup_(trial_spec_release) struct trial_spec spec = spec_of();
+	struct surroundings s = surroundings(0);
+	struct trial_result result = {};
+	struct bench *b = open_bench();
+	struct err e = {};
+	unsigned int told = 0;
+
+	spec.settle_ns = spec.warmup_ns = 600 * NS_PER_MS;
+	spec.duration_ns = 1100 * NS_PER_MS;
+	reset_machine();
+	assert_int_equal(trial_run(b, &spec, &s.host, &s.sink, &result, &e), 0);
+	assert_int_equal(fake.resolved, 2); /* nothing can appear: not asked */
+	record_list_release(&s.records);
+	reset_machine();
+	fake.appears = true;
+	fake.born_at = 2 + 2 + 2 + 3; /* apply, settle, warm-up, then the third in the window */
+	assert_int_equal(trial_run(b, &spec, &s.host, &s.sink, &result, &e), 0);
+	assert_int_equal(fake.resolved, 2 + 2 + 2 + 4);
+	for (size_t i = 0; i < s.records.nr; i++) {
+		if (strcmp(s.records.v[i]->metric, "variant") != 0)
+			continue;
+		told++;
+		assert_contains(s.records.v[i]->text, "into the window: born = \"new\"");
+	}
+	assert_int_equal(told, 1);
+	assert_string_equal(fake.value, "old");
+	record_list_release(&s.records);
+	/* and the trial ends at once when it is told to */
+	reset_machine();
+	fake.appears = true;
+	s = surroundings(8);
+	assert_int_equal(trial_run(b, &spec, &s.host, &s.sink, &result, &e), -ECANCELED);
+	assert_int_equal(fake.resolved, 2 + 2 + 2 + 1);
+	assert_string_equal(fake.value, "old");
+	record_list_release(&s.records);
+	assert_int_equal(bench_close(b, &e), 0);
+}
+
 static void every_failure_gives_the_machine_back(void **state)
 {
 	struct bench *b = open_bench();
@@ -511,6 +565,7 @@ int main(void)
 		cmocka_unit_test(a_good_trial_measures_and_gives_back),
 		cmocka_unit_test(a_metric_of_the_trial_is_of_all_its_loads),
 		cmocka_unit_test(a_still_witness_vetoes),
+		cmocka_unit_test(what_appears_is_looked_for_while_waiting),
 		cmocka_unit_test(every_failure_gives_the_machine_back),
 		cmocka_unit_test(ending_at_any_wait_gives_the_machine_back),
 		cmocka_unit_test(names_are_put_for_dut_and_far),

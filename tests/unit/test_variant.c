@@ -31,13 +31,22 @@ static struct machine {
 	bool gone[NR];
 	bool appears; /* target 2 exists only once target 0 is 1 */
 	bool rounds;  /* writes lose the lowest bit, as some drivers do */
+	bool coupled; /* a write to target 0 changes target 1 too */
 	bool ephemeral;
 	bool unreadable;
+	uint64_t stamp;
+	int nr_resolved;
 	struct witness witness;
 	int witness_error;
 } * m;
 
 static struct tree tree;
+
+static void must(int r, const struct err *e)
+{
+	if (r < 0)
+		fail_msg("%s", e->msg);
+}
 
 static int fault(bool before, struct err *e)
 {
@@ -83,6 +92,8 @@ static int fake_write(const struct host *host, const char *target, const char *v
 	if (i < 0 || r < 0)
 		return i < 0 ? i : r;
 	m->value[i] = (int)strtol(value, NULL, 10) & (m->rounds ? ~1 : ~0);
+	if (i == 0 && m->coupled)
+		m->value[1] = 55;
 	if (m->nr_seen < (int)ARRAY_SIZE(m->seen))
 		m->seen[m->nr_seen++] = i;
 	fault(false, e);
@@ -92,7 +103,16 @@ static int fake_write(const struct host *host, const char *target, const char *v
 static int fake_resolve(const struct host *host, const struct instance *inst,
 			struct knob_settings *ret, struct err *e)
 {
-	for (size_t i = 0; i < inst->nr_settings; i++) {
+	const char *all = instance_value(inst, "*");
+
+	m->nr_resolved++;
+	for (int i = 0; i < NR && all; i++)
+		if (!m->gone[i])
+			must(knob_settings_add(ret, (const char *[]){ "0", "1", "2" }[i], all, e),
+			     e);
+	if (all && ret->nr == 0)
+		return err_set(e, -ENOENT, "nothing matches");
+	for (size_t i = 0; i < inst->nr_settings && !all; i++) {
 		int t = target_of(inst->settings[i].key, e);
 
 		if (t < 0)
@@ -118,6 +138,17 @@ static bool fake_ephemeral(const struct host *host, const char *target)
 	return m->ephemeral;
 }
 
+static bool fake_appears(const struct host *host, const struct instance *inst, uint64_t *ret_stamp)
+{
+	*ret_stamp = m->stamp;
+	return instance_value(inst, "*");
+}
+
+static void fake_describe(const char *target, struct buf *out)
+{
+	buf_printf(out, "number %s", target);
+}
+
 static const struct knob_ops knob_fake = {
 	.plugin = { .name = "fake", .help = "three numbers", .free_keys = true },
 	.usable = knob_usable,
@@ -126,6 +157,8 @@ static const struct knob_ops knob_fake = {
 	.write = fake_write,
 	.witness = fake_witness,
 	.ephemeral = fake_ephemeral,
+	.appears = fake_appears,
+	.describe = fake_describe,
 };
 
 static const struct knob_ops *const knobs[] = { &knob_fake, &knob_sysctl, &knob_file, NULL };
@@ -169,12 +202,6 @@ static void expect_machine(int a, int b, int c)
 	assert_int_equal(m->value[0], a);
 	assert_int_equal(m->value[1], b);
 	assert_int_equal(m->value[2], c);
-}
-
-static void must(int r, const struct err *e)
-{
-	if (r < 0)
-		fail_msg("%s", e->msg);
 }
 
 static struct journal *open_journal(void)
@@ -345,7 +372,7 @@ static void a_persistent_fault_stays_in_the_journal(void **state)
 
 	three(&l);
 	crash_after_apply(&l);
-	m->fault = m->ops + 2; /* the write back of target 2 */
+	m->fault = m->ops + 4; /* two looks at all, one more, the write back of target 2 */
 	assert_int_equal(restore(&report, &e), -EIO);
 	assert_int_equal(report.failed, 1);
 	assert_int_equal(report.undone, 1);
@@ -589,6 +616,26 @@ static int witnessed(struct witness begin, struct witness end, int begin_error, 
 	return vetoes;
 }
 
+/* Interrupts on the right CPU do not excuse those on a wrong one. */
+static void what_speaks_against_an_effect_vetoes(void **state)
+{
+	const struct witness begin = { .what = "on CPU 1", .against_of = "on others" };
+	struct witness end = begin;
+	struct catching c;
+
+	end.effect = 100;
+	end.min_effect = 1;
+	end.max_against = end.against = 1;
+	assert_int_equal(witnessed(begin, end, 0, 0, &c), 0);
+	buf_release(&c.text);
+	end.against = 2;
+	assert_int_equal(witnessed(begin, end, 0, 0, &c), 1);
+	assert_contains(buf_str(&c.text),
+			"has not the effect it should have: on CPU 1 moved by 100, "
+			"and on others by 2");
+	buf_release(&c.text);
+}
+
 static void witnesses_decide(void **state)
 {
 	static const struct {
@@ -638,6 +685,311 @@ static void witnesses_decide(void **state)
 		assert_contains(buf_str(&c.text), cases[i].text);
 		buf_release(&c.text);
 	}
+}
+
+/* Events under the metric "variant". */
+struct told {
+	struct sample_sink sink;
+	int nr[3];
+	int64_t t_ns;
+	struct buf text;
+};
+
+static int tell(struct sample_sink *sink, const struct record *rec, struct err *e)
+{
+	struct told *t = (struct told *)sink;
+
+	assert_int_equal(rec->kind, RECORD_EVENT);
+	if (strcmp(rec->metric, "witness") == 0)
+		return 0;
+	assert_string_equal(rec->metric, "variant");
+	t->nr[rec->severity]++;
+	t->t_ns = rec->t_ns;
+	buf_reset(&t->text);
+	buf_puts(&t->text, rec->text);
+	return 0;
+}
+
+static struct told listener(void)
+{
+	return (struct told){ .sink = { .emit = tell } };
+}
+
+static void expect_told(const struct told *t, int notes, int warnings, int vetoes)
+{
+	assert_int_equal(t->nr[SEVERITY_NOTE], notes);
+	assert_int_equal(t->nr[SEVERITY_WARN], warnings);
+	assert_int_equal(t->nr[SEVERITY_VETO], vetoes);
+}
+
+static void what_appears_in_the_trial_gets_the_setting_too(void **state)
+{
+	_cleanup_(instances_release) struct instances l = {};
+	_cleanup_(journal_closep) struct journal *j = open_journal();
+	struct told told = listener();
+	struct applied *a = NULL;
+	struct err e = {};
+
+	m->gone[2] = true;
+	m->stamp = 7;
+	add(&l, "fake", "*", "12");
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	assert_true(variant_appears(a));
+	expect_machine(12, 12, 30);
+	/* asked once more, since something may have been born without its name yet; then no more */
+	for (int i = 0; i < 3; i++)
+		must(variant_refresh(a, 0, &told.sink, &e), &e);
+	assert_int_equal(m->nr_resolved, 3);
+	expect_told(&told, 0, 0, 0);
+	m->gone[2] = false;
+	m->stamp++;
+	must(variant_witness(a, WITNESS_BEGIN, 0, &told.sink, &e), &e);
+	must(variant_refresh(a, 1200000000, &told.sink, &e), &e);
+	expect_machine(12, 12, 12);
+	expect_told(&told, 1, 0, 0);
+	assert_string_equal(buf_str(&told.text),
+			    "appeared 1.20 s into the window: number 2 = \"12\"");
+	assert_true(told.t_ns == 1200000000);
+	must(variant_verify(a, &e), &e);
+	m->value[2] = 13; /* it is verified like the others */
+	assert_int_equal(variant_verify(a, &e), -EIO);
+	m->value[2] = 12;
+	must(variant_undo(a, &e), &e);
+	expect_machine(10, 20, 30);
+	assert_false(tree_has(&tree, "state/journal"));
+	buf_release(&told.text);
+}
+
+/* A stamp of 0 says nothing: the list is asked for every time. */
+static void without_a_stamp_it_is_always_asked(void **state)
+{
+	_cleanup_(instances_release) struct instances l = {};
+	_cleanup_(journal_closep) struct journal *j = open_journal();
+	struct told told = listener();
+	struct applied *a = NULL;
+	struct err e = {};
+
+	add(&l, "fake", "*", "12");
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	for (int i = 0; i < 5; i++)
+		must(variant_refresh(a, -1, &told.sink, &e), &e);
+	assert_int_equal(m->nr_resolved, 2 + 5);
+	must(variant_undo(a, &e), &e);
+	instances_release(&l);
+	three(&l);
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	assert_false(variant_appears(a));
+	assert_false(variant_appears(NULL));
+	must(variant_undo(a, &e), &e);
+}
+
+static void what_appeared_is_restored_after_a_crash(void **state)
+{
+	_cleanup_(instances_release) struct instances l = {};
+	struct restore_report report;
+	struct err e = {};
+	int status;
+	pid_t pid;
+
+	m->gone[2] = true;
+	add(&l, "fake", "*", "12");
+	pid = fork();
+	if (pid == 0) {
+		struct told told = listener();
+		struct applied *a = NULL;
+		struct journal *j = open_journal();
+
+		if (variant_apply(&a, &tree.host, j, knobs, &l, &e) < 0)
+			_exit(1);
+		m->gone[2] = false;
+		if (variant_refresh(a, -5, &told.sink, &e) < 0)
+			_exit(1);
+		if (!strstr(buf_str(&told.text), "appeared before the window: number 2"))
+			_exit(1);
+		kill(getpid(), SIGKILL);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(WIFSIGNALED(status));
+	expect_machine(12, 12, 12);
+	m->gone[0] = true; /* and what is gone by then needs nothing */
+	must(restore(&report, &e), &e);
+	assert_int_equal(report.undone, 2);
+	assert_int_equal(report.void_, 1);
+	expect_machine(12, 20, 30);
+}
+
+static void what_vanishes_is_noted_and_no_error(void **state)
+{
+	_cleanup_(instances_release) struct instances l = {};
+	_cleanup_(journal_closep) struct journal *j = open_journal();
+	struct told told = listener();
+	struct applied *a = NULL;
+	struct err e = {};
+
+	add(&l, "fake", "*", "12");
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	must(variant_witness(a, WITNESS_BEGIN, 0, &told.sink, &e), &e);
+	m->gone[1] = true;
+	must(variant_verify(a, &e), &e);
+	must(variant_refresh(a, 500000000, &told.sink, &e), &e);
+	must(variant_refresh(a, 700000000, &told.sink, &e), &e);
+	expect_told(&told, 1, 0, 0); /* once */
+	assert_string_equal(buf_str(&told.text), "gone 500 ms into the window: number 1 = \"12\"");
+	must(variant_verify(a, &e), &e);
+	m->gone[0] = m->gone[2] = true;
+	must(variant_verify(a, &e), &e);
+	assert_int_equal(variant_witness(a, WITNESS_END, 900000000, &told.sink, &e), 0);
+	expect_told(&told, 2, 1, 0);
+	assert_string_equal(buf_str(&told.text),
+			    "knob fake: nothing is left of { *: 12 }: what was "
+			    "set has no effect any more");
+	must(variant_undo(a, &e), &e);
+	assert_false(tree_has(&tree, "state/journal"));
+	/* a name without a pattern that is gone is a failure */
+	m->gone[0] = m->gone[1] = m->gone[2] = false;
+	*m = (struct machine){ .value = { 10, 20, 30 } };
+	instances_release(&l);
+	three(&l);
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	m->gone[1] = true;
+	assert_int_equal(variant_verify(a, &e), -ENOENT);
+	must(variant_undo(a, &e), &e);
+	buf_release(&told.text);
+}
+
+static void what_appears_and_cannot_be_set_vetoes_once(void **state)
+{
+	_cleanup_(instances_release) struct instances l = {};
+	_cleanup_(journal_closep) struct journal *j = open_journal();
+
+	add(&l, "fake", "*", "12");
+	/* its old value, the write, the read back */
+	for (int k = 1; k <= 3; k++) {
+		struct told told = listener();
+		struct applied *a = NULL;
+		struct err e = {};
+
+		*m = (struct machine){ .value = { 10, 20, 30 }, .gone = { [2] = true } };
+		must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+		m->gone[2] = false;
+		m->fault = m->ops + k;
+		must(variant_refresh(a, 0, &told.sink, &e), &e);
+		expect_told(&told, 0, 0, 1);
+		assert_contains(buf_str(&told.text),
+				"number 2 appeared 0 s into the window and could "
+				"not be set to \"12\": operation");
+		must(variant_refresh(a, 0, &told.sink, &e), &e);
+		expect_told(&told, 0, 0, 1);
+		must(variant_verify(a, &e), &e);
+		must(variant_undo(a, &e), &e);
+		expect_machine(10, 20, 30);
+		assert_false(tree_has(&tree, "state/journal"));
+		buf_release(&told.text);
+	}
+}
+
+static void undo_leaves_others_changes_alone(void **state)
+{
+	_cleanup_(instances_release) struct instances l = {};
+	_cleanup_(journal_closep) struct journal *j = open_journal();
+	_cleanup_(buf_release) struct buf others = {};
+	struct applied *a = NULL;
+	struct err e = {};
+
+	three(&l);
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	m->value[2] = 77;
+	assert_int_equal(variant_verify(a, &e), -EIO);
+	assert_contains(e.msg, "fake: 2 was set to \"34\" and is \"77\" now");
+	must(variant_give_back(a, &others, &e), &e);
+	expect_machine(10, 20, 77);
+	assert_string_equal(buf_str(&others),
+			    "fake 2 is \"77\", neither \"30\" as before nor \"34\" as irqlab set "
+			    "it: somebody else changed it, left alone\n");
+	assert_false(tree_has(&tree, "state/journal"));
+	/* what somebody else has set back already is just as well */
+	*m = (struct machine){ .value = { 10, 20, 30 } };
+	buf_reset(&others);
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	m->value[0] = 10;
+	must(variant_give_back(a, &others, &e), &e);
+	expect_machine(10, 20, 30);
+	assert_string_equal(buf_str(&others), "");
+}
+
+/* A later setting of the same target decides, and each gives way to the one before it. */
+static void two_settings_of_one_target_come_back(void **state)
+{
+	_cleanup_(instances_release) struct instances l = {};
+	_cleanup_(journal_closep) struct journal *j = open_journal();
+	_cleanup_(buf_release) struct buf others = {};
+	struct restore_report report;
+	struct applied *a = NULL;
+	struct err e = {};
+
+	add(&l, "fake", "*", "12");
+	add(&l, "fake", "1", "14");
+	add(&l, "fake", "1", "16");
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	expect_machine(12, 16, 12);
+	must(variant_verify(a, &e), &e);
+	must(variant_give_back(a, &others, &e), &e);
+	expect_machine(10, 20, 30);
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	m->value[1] = 77;
+	must(variant_give_back(a, &others, &e), &e);
+	expect_machine(10, 77, 30);
+	assert_string_equal(buf_str(&others),
+			    "fake 1 is \"77\", neither \"14\" as before nor \"16\" as irqlab set "
+			    "it: somebody else changed it, left alone\n");
+	m->value[1] = 20;
+	journal_close(take_ptr(j));
+	crash_after_apply(&l);
+	must(restore(&report, &e), &e);
+	assert_int_equal(report.undone, 5);
+	assert_int_equal(report.changed_by_others, 0);
+	expect_machine(10, 20, 30);
+	crash_after_apply(&l);
+	m->value[1] = 77;
+	must(restore(&report, &e), &e);
+	assert_int_equal(report.undone, 2);
+	assert_int_equal(report.changed_by_others, 3);
+	expect_machine(10, 77, 30);
+}
+
+/* What our own writes change besides is not somebody else's doing, in undo and after a crash. */
+static void side_effects_are_set_back_too(void **state)
+{
+	_cleanup_(instances_release) struct instances l = {};
+	struct journal *j = open_journal();
+	_cleanup_(buf_release) struct buf others = {};
+	struct restore_report report;
+	struct applied *a = NULL;
+	struct err e = {};
+
+	m->coupled = true;
+	add(&l, "fake", "1", "12");
+	add(&l, "fake", "0", "14");
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	expect_machine(14, 55, 30);
+	assert_int_equal(variant_verify(a, &e), -EIO); /* the trial would fail here */
+	must(variant_give_back(a, &others, &e), &e);
+	expect_machine(10, 20, 30);
+	assert_string_equal(buf_str(&others), "");
+	/* the undo of one changes the other */
+	*m = (struct machine){ .value = { 10, 20, 30 } };
+	must(variant_apply(&a, &tree.host, j, knobs, &l, &e), &e);
+	m->coupled = true;
+	must(variant_give_back(a, &others, &e), &e);
+	expect_machine(10, 20, 30);
+	assert_string_equal(buf_str(&others), "");
+	journal_close(j);
+	*m = (struct machine){ .value = { 10, 20, 30 } };
+	crash_after_apply(&l);
+	m->coupled = true;
+	must(restore(&report, &e), &e);
+	assert_int_equal(report.changed_by_others, 0);
+	expect_machine(10, 20, 30);
 }
 
 /* The real knobs over a tree of files, killed at random moments. */
@@ -715,6 +1067,15 @@ int main(void)
 		with_tree(no_journal_is_nothing_to_do),
 		with_tree(what_cannot_be_read_is_undone_unseen),
 		with_tree(witnesses_decide),
+		with_tree(what_speaks_against_an_effect_vetoes),
+		with_tree(what_appears_in_the_trial_gets_the_setting_too),
+		with_tree(without_a_stamp_it_is_always_asked),
+		with_tree(what_appeared_is_restored_after_a_crash),
+		with_tree(what_vanishes_is_noted_and_no_error),
+		with_tree(what_appears_and_cannot_be_set_vetoes_once),
+		with_tree(undo_leaves_others_changes_alone),
+		with_tree(two_settings_of_one_target_come_back),
+		with_tree(side_effects_are_set_back_too),
 		with_tree(random_kills_leave_the_tree_as_it_was),
 	};
 	int r = cmocka_run_group_tests(tests, NULL, NULL);
