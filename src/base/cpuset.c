@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -86,6 +87,65 @@ int cpuset_format(const struct cpuset *set, struct buf *out)
 		if (last > i)
 			buf_printf(out, "-%u", set->cpus[last]);
 		i = last + 1;
+	}
+	return out->failed ? -ENOMEM : 0;
+}
+
+bool cpuset_same(const char *a, const char *b)
+{
+	_cleanup_(cpuset_release) struct cpuset x = {}, y = {};
+	struct err ignored = {};
+
+	return cpuset_parse(a, &x, &ignored) >= 0 && cpuset_parse(b, &y, &ignored) >= 0 &&
+	       x.nr == y.nr && (x.nr == 0 || memcmp(x.cpus, y.cpus, x.nr * sizeof(*x.cpus)) == 0);
+}
+
+static int hex_digit(char c)
+{
+	if (isdigit((unsigned char)c))
+		return c - '0';
+	return isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
+}
+
+/* Commas stand between words of 32 bits and carry no meaning of their own: "1,0000ffff". */
+int cpuset_parse_mask(const char *mask, struct cpuset *ret, struct err *e)
+{
+	_cleanup_(freep) bool *in = calloc(CPUSET_MAX, sizeof(*in));
+	size_t end = strcspn(mask, "\n"), bit = 0;
+	bool bad_form = end == 0;
+
+	if (!in)
+		return err_nomem(e, "CPU mask");
+	for (size_t i = end; i-- > 0 && !bad_form;) {
+		int digit = hex_digit(mask[i]);
+
+		if (mask[i] == ',' && bit % 32 == 0 && mask[i + 1] != ',' && bit && i > 0)
+			continue;
+		bad_form = digit < 0;
+		for (int k = 0; k < 4 && !bad_form; k++, bit++) {
+			if (!(digit >> k & 1))
+				continue;
+			bad_form = bit >= CPUSET_MAX;
+			if (!bad_form)
+				in[bit] = true;
+		}
+	}
+	if (bad_form)
+		return err_set(e, -EINVAL, "\"%.100s\" is not a CPU mask such as ff", mask);
+	return from_bitmap(in, ret, e);
+}
+
+int cpuset_format_mask(const struct cpuset *set, struct buf *out)
+{
+	size_t words = set->nr ? set->cpus[set->nr - 1] / 32 + 1 : 1;
+
+	for (size_t w = words; w-- > 0;) {
+		uint32_t v = 0;
+
+		for (size_t i = 0; i < set->nr; i++)
+			if (set->cpus[i] / 32 == w)
+				v |= 1U << set->cpus[i] % 32;
+		buf_printf(out, w + 1 == words ? "%x" : ",%08x", v);
 	}
 	return out->failed ? -ENOMEM : 0;
 }

@@ -4,7 +4,7 @@
 
 /*
  * A set of CPUs of any size, in the list form of the kernel ("0-3,8", Documentation/admin-guide/
- * kernel-parameters.rst "cpu lists", without the :used/total extension).
+ * kernel-parameters.rst "cpu lists", without the :used/total extension) and as a mask.
  */
 
 #include <stdbool.h>
@@ -24,6 +24,11 @@ struct cpuset {
 
 int cpuset_parse(const char *list, struct cpuset *ret, struct err *e);
 int cpuset_format(const struct cpuset *set, struct buf *out);
+/* Do two lists name the same CPUs ("0-3" and "0,1,2,3")? No, where one is no list. */
+bool cpuset_same(const char *a, const char *b);
+/* The hexadecimal form of the kernel, "ff" or "1,00000000" (Documentation: cpumask). */
+int cpuset_parse_mask(const char *mask, struct cpuset *ret, struct err *e);
+int cpuset_format_mask(const struct cpuset *set, struct buf *out);
 bool cpuset_has(const struct cpuset *set, unsigned int cpu);
 /* The CPUs online now, from @sys_fd (a root of /sys) devices/system/cpu/online. */
 int cpuset_online(int sys_fd, struct cpuset *ret, struct err *e);

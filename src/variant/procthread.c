@@ -16,8 +16,9 @@
 #include "base/kfile.h"
 #include "base/text.h"
 
-/* include/linux/sched.h: PF_KTHREAD */
+/* include/linux/sched.h: PF_KTHREAD, PF_NO_SETAFFINITY */
 #define KERNEL_THREAD 0x00200000
+#define BOUND 0x04000000
 
 /* Read @tid's @file; a thread that ended is -ESRCH whether open or read found it out. */
 static int read_of(int proc_fd, int tid, const char *file, struct buf *out, struct err *e)
@@ -65,6 +66,7 @@ static bool parse_stat(const char *text, struct procthread *ret)
 	if (!field_u64(close + 1, 7, &flags) || !field_u64(close + 1, 20, &ret->start))
 		return false;
 	ret->kernel = flags & KERNEL_THREAD;
+	ret->bound = flags & BOUND;
 	return true;
 }
 
@@ -175,6 +177,18 @@ int procthreads_list(int proc_fd, bool user, struct procthreads *ret, struct err
 	return 0;
 }
 
+int procthreads_of(int proc_fd, int pid, struct procthreads *ret, struct err *e)
+{
+	_cleanup_(procthreads_release) struct procthreads l = {};
+	int r = add_tasks(proc_fd, pid, &l, e);
+
+	if (r < 0)
+		return r;
+	*ret = l;
+	l = (struct procthreads){};
+	return 0;
+}
+
 void procthreads_release(struct procthreads *l)
 {
 	free(l->v);
@@ -231,6 +245,22 @@ int procthread_switches(int proc_fd, int tid, uint64_t *ret, struct err *e)
 	    !line_u64(buf_str(&text), "\nnonvoluntary_ctxt_switches:", &forced))
 		return err_set(e, -EBADMSG, "/proc/%d/status has no context switches", tid);
 	*ret = own + forced;
+	return 0;
+}
+
+int procthread_last_cpu(int proc_fd, int tid, unsigned int *ret, struct err *e)
+{
+	_cleanup_(buf_release) struct buf text = {};
+	int r = read_of(proc_fd, tid, "stat", &text, e);
+	const char *close = strrchr(buf_str(&text), ')');
+	uint64_t cpu = 0;
+
+	if (r < 0)
+		return r;
+	/* field 39 of the whole line */
+	if (!close || !field_u64(close + 1, 37, &cpu))
+		return err_set(e, -EBADMSG, "/proc/%d/stat does not tell the CPU", tid);
+	*ret = (unsigned int)cpu;
 	return 0;
 }
 

@@ -166,6 +166,49 @@ static void bad_cpu_lists_are_refused(void **state)
 	}
 }
 
+static void cpu_masks_are_the_lists_in_hex(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "3", "0-1" },
+		{ "f0", "4-7" },
+		{ "1,00000000", "32" },
+		{ "80000000,00000000,00000001", "0,95" },
+		{ "0", "" },
+	};
+	static const char *const bad[] = {
+		"", "g", "0x3", ",3", "1,000", "3,", "1,,00000000", "-1"
+	};
+	struct err e = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(cpuset_release) struct cpuset set = {}, from_list = {};
+		_cleanup_(buf_release) struct buf list = {}, mask = {};
+
+		assert_int_equal(cpuset_parse_mask(cases[i][0], &set, &e), 0);
+		cpuset_format(&set, &list);
+		assert_string_equal(buf_str(&list), cases[i][1]);
+		assert_int_equal(cpuset_parse(cases[i][1], &from_list, &e), 0);
+		cpuset_format_mask(&from_list, &mask);
+		assert_string_equal(buf_str(&mask), cases[i][0]);
+	}
+	/* as the kernel writes it: leading zeros, a newline */
+	{
+		_cleanup_(cpuset_release) struct cpuset set = {};
+
+		assert_int_equal(cpuset_parse_mask("0000,00000003\n", &set, &e), 0);
+		assert_int_equal(set.nr, 2);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		_cleanup_(cpuset_release) struct cpuset set = {};
+
+		assert_int_equal(cpuset_parse_mask(bad[i], &set, &e), -EINVAL);
+		assert_null(set.cpus);
+	}
+	assert_true(cpuset_same("0-3", "3,0,1,2"));
+	assert_false(cpuset_same("0-3", "0-2"));
+	assert_false(cpuset_same("x", "x"));
+}
+
 static void kernel_files_are_read_and_written_below_their_root(void **state)
 {
 	char dir[] = "/tmp/irqlab-kfile-XXXXXX";
@@ -307,6 +350,7 @@ static void draws_are_uniform_and_repeatable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cpu_masks_are_the_lists_in_hex),
 		cmocka_unit_test(wrap_puts_context_in_front),
 		cmocka_unit_test(long_context_never_overflows),
 		cmocka_unit_test(sys_error_appends_the_reason),

@@ -321,11 +321,137 @@ static void thread_options_must_fit_together(void **state)
 		-EINVAL);
 	assert_int_equal(resolve(&knob_thread, make("thread", "match", "napi/*", NULL), &l, &e),
 			 -EINVAL);
-	assert_contains(e.msg, "neither policy nor cpus");
+	assert_contains(e.msg, "neither policy nor nice nor cpus");
 	assert_int_equal(resolve(&knob_thread,
 				 make("thread", "match", "napi/*", "cpus", "2-4", NULL), &l, &e),
 			 -EINVAL);
-	assert_string_equal(e.msg, "cpus \"2-4\": this machine has CPUs 0-3 online");
+	assert_string_equal(e.msg, "match \"napi/*\": cpus \"2-4\": this machine has CPUs 0-3 online");
+}
+
+static void threads_of_a_process_are_found_by_its_number(void **state)
+{
+	_cleanup_(knob_settings_release) struct knob_settings l = {};
+	struct err e = {};
+
+	add_threads();
+	must(resolve(&knob_thread, make("thread", "pid", "5000002", "nice", "-7", NULL), &l, &e),
+	     &e);
+	assert_int_equal(l.nr, 2);
+	expect_setting(&l, l.v[0].target[6] == '2' ? 0 : 1, "5000002:300:napi/fake nice", "-7");
+	expect_setting(&l, l.v[0].target[6] == '2' ? 1 : 0, "5000003:301:worker nice", "-7");
+	knob_settings_release(&l);
+	must(resolve(&knob_thread,
+		     make("thread", "pid", "5000002", "match", "work*", "policy", "batch", NULL),
+		     &l, &e),
+	     &e);
+	assert_int_equal(l.nr, 1);
+	expect_setting(&l, 0, "5000003:301:worker policy", "batch:0");
+	assert_int_equal(resolve(&knob_thread, make("thread", "pid", "77", "nice", "1", NULL), &l,
+				 &e),
+			 -ENOENT);
+	assert_string_equal(e.msg, "pid 77: there is no such process");
+	assert_int_equal(resolve(&knob_thread, make("thread", "nice", "1", NULL), &l, &e), -EINVAL);
+	assert_contains(e.msg, "neither match nor pid");
+}
+
+static void threads_of_every_policy_are_described(void **state)
+{
+	static const struct {
+		const char *key[4], *value[4], *setting;
+	} good[] = {
+		{ { "policy" }, { "batch" }, "batch:0" },
+		{ { "policy" }, { "idle" }, "idle:0" },
+		{ { "policy", "priority" }, { "rr", "99" }, "rr:99" },
+		{ { "policy", "runtime", "deadline" },
+		  { "deadline", "1ms", "10ms" },
+		  "deadline:1000000:10000000:10000000" },
+		{ { "policy", "runtime", "deadline", "period" },
+		  { "deadline", "1ms", "10ms", "20ms" },
+		  "deadline:1000000:10000000:20000000" },
+	};
+	static const struct {
+		const char *key[4], *value[4], *why;
+	} bad[] = {
+		{ { "policy" }, { "deadline" }, "needs runtime and deadline" },
+		{ { "policy", "runtime" }, { "fifo", "1ms" }, "needs a priority" },
+		{ { "policy", "runtime" }, { "other", "1ms" }, "go with policy deadline" },
+		{ { "nice" }, { "20" }, "nice \"20\": a number of -20 to 19" },
+		{ { "nice" }, { "x" }, "nice \"x\"" },
+		{ { "policy" }, { "fast" }, "fast" },
+	};
+
+	add_threads();
+	for (size_t i = 0; i < ARRAY_SIZE(good) + ARRAY_SIZE(bad); i++) {
+		_cleanup_(knob_settings_release) struct knob_settings l = {};
+		struct instance inst =
+			make("thread", "match", "worker", "kthreads-only", "off", NULL);
+		size_t k = i < ARRAY_SIZE(good) ? i : i - ARRAY_SIZE(good);
+		struct err e = {};
+
+		for (int n = 0; n < 4; n++) {
+			const char *key = i == k ? good[k].key[n] : bad[k].key[n];
+			const char *value = i == k ? good[k].value[n] : bad[k].value[n];
+
+			if (key)
+				must(instance_set(&inst, key, value, 0, &e), &e);
+		}
+		if (i == k) {
+			must(resolve(&knob_thread, inst, &l, &e), &e);
+			expect_setting(&l, 0, "5000003:301:worker policy", good[k].setting);
+		} else {
+			assert_int_equal(resolve(&knob_thread, inst, &l, &e), -EINVAL);
+			assert_contains(e.msg, bad[k].why);
+		}
+	}
+}
+
+/* PF_NO_SETAFFINITY in the flags of stat */
+static void a_thread_bound_to_its_cpu_is_refused_beforehand(void **state)
+{
+	_cleanup_(knob_settings_release) struct knob_settings l = {};
+	struct err e = {};
+
+	add_threads();
+	add_thread(NO_PID + 7, "ktimers/0", 0x04208040, 100);
+	assert_int_equal(resolve(&knob_thread,
+				 make("thread", "match", "ktimers/*", "cpus", "1", NULL), &l, &e),
+			 -EINVAL);
+	assert_string_equal(e.msg,
+			    "thread 5000007 (ktimers/0) cannot be moved to CPUs 1: the kernel "
+			    "has bound it to its CPU; leave it out, or change what it works "
+			    "for");
+	must(resolve(&knob_thread,
+		     make("thread", "match", "ktimers/*", "policy", "fifo", "priority", "2", NULL),
+		     &l, &e),
+	     &e);
+	assert_int_equal(l.nr, 1);
+}
+
+static void a_mistyped_thread_has_a_near_name(void **state)
+{
+	_cleanup_(knob_settings_release) struct knob_settings l = {};
+	struct err e = {};
+
+	add_threads();
+	add_thread(NO_PID + 7, "rcu_preempt", 0x00208040, 100);
+	assert_int_equal(resolve(&knob_thread,
+				 make("thread", "match", "rcu_premt", "policy", "other", NULL), &l,
+				 &e),
+			 -ENOENT);
+	assert_contains(e.msg, "did you mean \"rcu_preempt\"?");
+}
+
+static void new_threads_are_told_by_the_last_number(void **state)
+{
+	struct instance inst = make("thread", "match", "x*", "policy", "other", NULL);
+	uint64_t stamp = 7;
+
+	assert_true(knob_thread.appears(&tree.host, &inst, &stamp));
+	assert_int_equal(stamp, 0); /* it cannot be told */
+	tree_write(&tree, "proc/loadavg", "0.10 0.20 0.30 2/345 6789\n");
+	assert_true(knob_thread.appears(&tree.host, &inst, &stamp));
+	assert_int_equal(stamp, 6789);
+	instance_release(&inst);
 }
 
 static void a_reused_pid_is_another_thread(void **state)
@@ -352,6 +478,47 @@ static void thread_values_compare_by_meaning(void **state)
 	assert_true(knob_thread.same("0-3", "0,1,2,3"));
 	assert_false(knob_thread.same("0-3", "0-2"));
 	assert_false(knob_thread.same("other:0", "0"));
+	assert_true(knob_thread.same("deadline:1:2:3:0:5", "deadline:1:2:3"));
+	assert_false(knob_thread.same("deadline:1:2:3:4:5", "deadline:1:2:3:0:5"));
+	assert_false(knob_thread.same("deadline:1:2:3", "deadline:1:2:4"));
+	assert_false(knob_thread.same("-5", "-6"));
+	assert_true(knob_thread.same("-5", "-5"));
+	/* a kworker that changed its name is the same thread */
+	assert_true(
+		knob_thread.same_target("5:7:kworker/0:1-a policy", "5:7:kworker/0:1-b policy"));
+	assert_false(knob_thread.same_target("5:7:a policy", "5:8:a policy"));
+	assert_false(knob_thread.same_target("5:7:a policy", "5:7:a cpus"));
+	assert_false(knob_thread.same_target("5:7:a policy", "6:7:a policy"));
+}
+
+static void a_thread_outside_of_its_cpus_is_noticed(void **state)
+{
+	char path[64], stat[512], target[128];
+	struct witness w = {};
+	struct err e = {};
+	pid_t pid = getpid();
+
+	/* our own thread's mask is the kernel's word; what stat says of it, the tree's */
+	for (int cpu = 0; cpu <= 8191; cpu += 8191) {
+		snprintf(path, sizeof(path), "proc/%d/stat", pid);
+		snprintf(stat, sizeof(stat),
+			 "%d (me) S 2 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 77 0 0 184 0 0 0 0 0 0 "
+			 "0 0 0 0 0 0 17 %d 0 0 0\n",
+			 pid, cpu);
+		tree_write(&tree, path, stat);
+		snprintf(path, sizeof(path), "proc/%d/status", pid);
+		tree_write(
+			&tree, path,
+			"Name:\tx\nvoluntary_ctxt_switches:\t30\nnonvoluntary_ctxt_switches:\t7\n");
+		snprintf(target, sizeof(target), "%d:77:me cpus", pid);
+		must(knob_thread.witness(&tree.host, target, &w, &e), &e);
+		assert_int_equal(w.effect, 37);
+		assert_int_equal(w.against, cpu ? 38 : 0);
+		assert_true(w.against_of[0]);
+	}
+	snprintf(target, sizeof(target), "%d:77:me policy", pid);
+	must(knob_thread.witness(&tree.host, target, &w, &e), &e);
+	assert_string_equal(w.against_of, "");
 }
 
 static void napi_threads_witness_threaded(void **state)
@@ -641,7 +808,7 @@ static void a_programs_thread_keeps_nice_and_flag(void **state)
 	assert_false(t.kernel);
 	snprintf(target, sizeof(target), "%d:%lu:x y policy", pid, (unsigned long)t.start);
 	must(knob_thread.read(&host, target, &old, &e), &e);
-	assert_string_equal(old, "other:0:7");
+	assert_string_equal(old, "other:0");
 	must(knob_thread.write(&host, target, "batch:0", &e), &e);
 	assert_int_equal(sched_getscheduler(pid), SCHED_BATCH | SCHED_RESET_ON_FORK);
 	assert_int_equal(getpriority(PRIO_PROCESS, (id_t)pid), 7);
@@ -655,6 +822,54 @@ static void a_programs_thread_keeps_nice_and_flag(void **state)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_int_equal(knob_thread.read(&host, target, &cpus, &e), -ESRCH);
+}
+
+static void deadline_is_set_and_set_back(void **state)
+{
+	static const char wish[] = "deadline:1000000:20000000:20000000";
+	_cleanup_(host_release) struct host host = {};
+	_cleanup_(freep) char *old = NULL, *now = NULL, *again = NULL;
+	struct procthread t = {};
+	struct err e = {};
+	char target[128];
+	pid_t pid;
+	int r;
+
+	if (!is_root("a deadline"))
+		skip();
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	must(host_open(&host, &e), &e);
+	assert_int_equal(setpriority(PRIO_PROCESS, (id_t)pid, 3), 0);
+	must(procthread_read(host.proc_fd, pid, &t, &e), &e);
+	snprintf(target, sizeof(target), "%d:%lu:x policy", pid, (unsigned long)t.start);
+	must(knob_thread.read(&host, target, &old, &e), &e);
+	r = knob_thread.write(&host, target, wish, &e);
+	if (r >= 0) {
+		must(knob_thread.read(&host, target, &now, &e), &e);
+		assert_true(knob_thread.same(now, wish));
+		assert_string_equal(now, "deadline:1000000:20000000:20000000:0");
+		must(knob_thread.write(&host, target, "fifo:1", &e), &e);
+		must(knob_thread.write(&host, target, now, &e), &e); /* an undo to deadline */
+		must(knob_thread.read(&host, target, &again, &e), &e);
+		assert_string_equal(again, now);
+		assert_int_equal(knob_thread.write(&host, target, "deadline:5000:4000:4000", &e),
+				 -EINVAL);
+		assert_contains(e.msg, "runtime <= deadline <= period");
+		must(knob_thread.write(&host, target, old, &e), &e);
+		assert_int_equal(sched_getscheduler(pid), SCHED_OTHER);
+		assert_int_equal(getpriority(PRIO_PROCESS, (id_t)pid), 3);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	if (r < 0) {
+		print_message("# no deadline here: %s\n", e.msg);
+		skip();
+	}
 }
 
 /*
@@ -995,7 +1210,13 @@ int main(void)
 		with_tree(no_thread_names_similar_ones),
 		with_tree(thread_options_must_fit_together),
 		with_tree(a_reused_pid_is_another_thread),
+		with_tree(threads_of_a_process_are_found_by_its_number),
+		with_tree(threads_of_every_policy_are_described),
+		with_tree(a_thread_bound_to_its_cpu_is_refused_beforehand),
+		with_tree(a_mistyped_thread_has_a_near_name),
+		with_tree(new_threads_are_told_by_the_last_number),
 		with_tree(thread_values_compare_by_meaning),
+		with_tree(a_thread_outside_of_its_cpus_is_noticed),
 		with_tree(napi_threads_witness_threaded),
 		with_tree(netdev_settings_come_in_a_working_order),
 		with_tree(commands_report_how_they_ended),
@@ -1006,6 +1227,7 @@ int main(void)
 		with_tree(a_kernel_threads_policy_is_set_and_set_back),
 		with_tree(a_bound_thread_says_so),
 		with_tree(a_programs_thread_keeps_nice_and_flag),
+		with_tree(deadline_is_set_and_set_back),
 		with_tree(features_are_set_and_set_back),
 		with_tree(a_mixed_group_comes_back_as_it_was),
 		with_tree(a_vanished_netdev_is_gone),
