@@ -61,8 +61,12 @@ static struct item *add_item(struct applied *a, size_t use, const struct knob_se
 	return &a->v[a->nr++];
 }
 
-/* After the write: does it read back as wanted?  Keeps in @it what must read back from now on. */
-static int check_written(const struct applied *a, struct item *it, struct err *e)
+/*
+ * After the write: does it read back as wanted, or where that cannot be foretold otherwise than
+ * @before?  Keeps in @it what must read back from now on.
+ */
+static int check_written(const struct applied *a, struct item *it, const char *before,
+			 struct err *e)
 {
 	_cleanup_(freep) char *now = NULL;
 	int r = it->ops->read(a->host, it->target, &now, e);
@@ -74,7 +78,7 @@ static int check_written(const struct applied *a, struct item *it, struct err *e
 	}
 	if (r < 0)
 		return r;
-	if (it->blind && it->old && knob_same(it->ops, now, it->old))
+	if (it->blind && before && knob_same(it->ops, now, before))
 		return err_set(e, -EIO, "still reads \"%s\" as before", now);
 	if (!it->blind && !knob_same(it->ops, now, it->value))
 		return err_set(e, -EIO, "wrote \"%s\", but it reads back \"%s\"", it->value, now);
@@ -99,7 +103,7 @@ static bool is_of_netns(const struct applied *a, const struct item *it)
 }
 
 /* Journal, write, read back.  On failure @it->change tells undo whether there is work. */
-static int change(struct applied *a, struct item *it, struct err *e)
+static int change(struct applied *a, struct item *it, const char *before, struct err *e)
 {
 	struct change c = { .knob = it->ops->plugin.name,
 			    .target = it->target,
@@ -119,31 +123,52 @@ static int change(struct applied *a, struct item *it, struct err *e)
 	r = it->ops->write(a->host, it->target, it->value, e);
 	if (r < 0)
 		return r;
-	r = check_written(a, it, e);
+	r = check_written(a, it, before, e);
 	if (r < 0)
 		return r;
 	journal_set(a->journal, c.id);
 	return 0;
 }
 
+/*
+ * To what @it is to be set back: where we have changed the target before, to what it was before
+ * that.  So every change of the journal can be undone by itself, whatever became of the others.
+ */
+static int keep_old(const struct applied *a, struct item *it, const char *now, struct err *e)
+{
+	const char *old = now;
+
+	for (size_t i = 0; i + 1 < a->nr && a->nr_uses > 1; i++)
+		if (a->v[i].change && a->v[i].ops == it->ops &&
+		    knob_same_target(it->ops, a->v[i].target, it->target)) {
+			old = a->v[i].old;
+			break;
+		}
+	it->old = old ? strdup(old) : NULL;
+	return old && !it->old ? err_nomem(e, it->target) : 0;
+}
+
 int applied_set(struct applied *a, size_t use, const struct knob_setting *s, struct err *e)
 {
 	bool may_go = a->uses[use].appears;
 	struct item *it = add_item(a, use, s);
+	_cleanup_(freep) char *now = NULL;
 	int r;
 
 	if (!it)
 		return err_nomem(e, s->target);
-	r = it->ops->read(a->host, it->target, &it->old, e);
+	r = it->ops->read(a->host, it->target, &now, e);
 	if (may_go && knob_is_gone(r)) {
 		item_release(&a->v[--a->nr]);
 		return 0;
 	}
 	if (r < 0 && r != -ENODATA)
 		return r;
-	if (it->old && !it->blind && knob_same(it->ops, it->old, it->value))
+	if (now && !it->blind && knob_same(it->ops, now, it->value))
 		return 1;
-	r = change(a, it, e);
+	r = keep_old(a, it, now, e);
+	if (r >= 0)
+		r = change(a, it, now, e);
 	it->gone = may_go && knob_is_gone(r);
 	if (it->gone)
 		return 0;

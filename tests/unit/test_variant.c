@@ -940,7 +940,7 @@ static void two_settings_of_one_target_come_back(void **state)
 	must(variant_give_back(a, &others, &e), &e);
 	expect_machine(10, 77, 30);
 	assert_string_equal(buf_str(&others),
-			    "fake 1 is \"77\", neither \"14\" as before nor \"16\" as irqlab set "
+			    "fake 1 is \"77\", neither \"20\" as before nor \"16\" as irqlab set "
 			    "it: somebody else changed it, left alone\n");
 	m->value[1] = 20;
 	journal_close(take_ptr(j));
