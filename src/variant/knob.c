@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/cpuset.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/kfile.h"
@@ -40,6 +41,7 @@ void knob_settings_release(struct knob_settings *l)
 	for (size_t i = 0; i < l->nr; i++)
 		setting_release(&l->v[i]);
 	free(l->v);
+	free(l->note);
 	*l = (struct knob_settings){};
 }
 
@@ -113,4 +115,30 @@ int knob_needs_cap(const struct host *host, unsigned int cap, const char *cap_na
 	if (line && strtoull(line + strlen("\nCapEff:"), NULL, 16) >> cap & 1)
 		return 0;
 	return err_set(why, -EPERM, "needs %s: run as root", cap_name);
+}
+
+int knob_cpus(const struct host *host, const char *option, const char *cpus, char **ret,
+	      struct err *e)
+{
+	_cleanup_(cpuset_release) struct cpuset online = {}, wanted = {};
+	_cleanup_(buf_release) struct buf b = {};
+	int r;
+
+	if (!cpus || !*cpus)
+		return 0;
+	r = cpuset_online(host->sys_fd, &online, e);
+	if (r >= 0)
+		r = strcmp(cpus, "all") == 0 ? 0 : cpuset_parse(cpus, &wanted, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < wanted.nr; i++) {
+		if (cpuset_has(&online, wanted.cpus[i]))
+			continue;
+		cpuset_format(&online, &b);
+		return err_set(e, -EINVAL, "%s \"%s\": this machine has CPUs %s online", option,
+			       cpus, buf_str(&b));
+	}
+	cpuset_format(wanted.nr ? &wanted : &online, &b);
+	*ret = buf_take(&b);
+	return *ret ? 0 : err_nomem(e, option);
 }

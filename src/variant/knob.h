@@ -42,6 +42,8 @@ struct knob_setting {
 struct knob_settings {
 	struct knob_setting *v;
 	size_t nr;
+	char *note; /* how they were found, when not in the plain way; told with the trial; or NULL
+		     */
 };
 
 /* Appends copies. */
@@ -120,6 +122,12 @@ bool knob_is_others(const struct knob_ops *ops, const char *now, const char *old
 /* Does this error of read() mean that the target no longer exists? */
 bool knob_is_gone(int r);
 int knob_usable(const struct host *host, struct err *why);
+/*
+ * CPUs as a plan says them, checked against those online, as a new string: "all" becomes these.
+ * @cpus NULL or "": NULL.  @option: its name, for the message.
+ */
+int knob_cpus(const struct host *host, const char *option, const char *cpus, char **ret,
+	      struct err *e);
 /* 0 when the caller has capability @cap (CAP_NET_ADMIN ...), else -EPERM saying so. */
 int knob_needs_cap(const struct host *host, unsigned int cap, const char *cap_name,
 		   struct err *why);

@@ -8,6 +8,7 @@ struct knob_ops;
 
 extern const struct knob_ops knob_command;
 extern const struct knob_ops knob_file;
+extern const struct knob_ops knob_irq;
 extern const struct knob_ops knob_netdev;
 extern const struct knob_ops knob_sysctl;
 extern const struct knob_ops knob_thread;

@@ -476,29 +476,6 @@ static void put_policy(const struct thread_wish *w, char *out, size_t size)
 		snprintf(out, size, "%s:%" PRIu64, policy, w->priority);
 }
 
-/* "all" becomes the CPUs online; a list is checked against them. */
-static int cpus_online(const struct host *host, const char *cpus, char **ret, struct err *e)
-{
-	_cleanup_(cpuset_release) struct cpuset online = {}, wanted = {};
-	_cleanup_(buf_release) struct buf b = {};
-	int r = cpuset_online(host->sys_fd, &online, e);
-
-	if (r >= 0)
-		r = strcmp(cpus, "all") == 0 ? 0 : cpuset_parse(cpus, &wanted, e);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < wanted.nr; i++) {
-		if (cpuset_has(&online, wanted.cpus[i]))
-			continue;
-		cpuset_format(&online, &b);
-		return err_set(e, -EINVAL, "cpus \"%s\": this machine has CPUs %s online", cpus,
-			       buf_str(&b));
-	}
-	cpuset_format(wanted.nr ? &wanted : &online, &b);
-	*ret = buf_take(&b);
-	return *ret ? 0 : err_nomem(e, "cpus");
-}
-
 int thread_values_of(const struct host *host, const struct thread_wish *wish,
 		     struct thread_values *ret, struct err *e)
 {
@@ -514,11 +491,9 @@ int thread_values_of(const struct host *host, const struct thread_wish *wish,
 				       wish->nice);
 		snprintf(v.nice, sizeof(v.nice), "%d", nice);
 	}
-	if (wish->cpus && *wish->cpus) {
-		r = cpus_online(host, wish->cpus, &v.cpus, e);
-		if (r < 0)
-			return r;
-	}
+	r = knob_cpus(host, "cpus", wish->cpus, &v.cpus, e);
+	if (r < 0)
+		return r;
 	*ret = v;
 	return 0;
 }

@@ -27,8 +27,10 @@ void applied_free(struct applied *a)
 		return;
 	for (size_t i = 0; i < a->nr; i++)
 		item_release(&a->v[i]);
-	for (size_t i = 0; i < a->nr_uses; i++)
+	for (size_t i = 0; i < a->nr_uses; i++) {
 		instance_release(&a->uses[i].inst);
+		free(a->uses[i].note);
+	}
 	free(a->v);
 	free(a->uses);
 	free(a->boot);
@@ -204,6 +206,7 @@ static int apply_instance(struct applied *a, const struct knob_ops *const *knobs
 		r = ops->resolve(a->host, inst, &l, e);
 	if (r < 0)
 		return err_wrap(e, "knob %s", inst->plugin);
+	a->uses[a->nr_uses - 1].note = take_ptr(l.note);
 	for (size_t i = 0; i < l.nr; i++) {
 		r = applied_set(a, a->nr_uses - 1, &l.v[i], e);
 		if (r < 0)

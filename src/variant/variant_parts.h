@@ -40,6 +40,7 @@ struct use {
 	bool failed;   /* it could not be asked again, and that was said */
 	bool all_gone; /* nothing of it is left, and that was said */
 	uint64_t stamp;
+	char *note; /* how its settings were found, when that is worth telling; or NULL */
 };
 
 struct applied {

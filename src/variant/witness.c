@@ -102,6 +102,24 @@ static int end_witness(const struct applied *a, const struct item *it, int64_t t
 	return r < 0 ? r : severity == SEVERITY_VETO;
 }
 
+static int emit_notes(const struct applied *a, int64_t t_ns, struct sample_sink *sink,
+		      struct err *e)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < a->nr_uses && r >= 0; i++) {
+		_cleanup_(buf_release) struct buf text = {};
+
+		if (!a->uses[i].note)
+			continue;
+		buf_printf(&text, "knob %s: %s", a->uses[i].ops->plugin.name, a->uses[i].note);
+		r = text.failed
+			    ? err_nomem(e, "variant")
+			    : sample_event(sink, "variant", SEVERITY_NOTE, t_ns, buf_str(&text), e);
+	}
+	return r;
+}
+
 int variant_witness(struct applied *a, enum witness_edge edge, int64_t t_ns,
 		    struct sample_sink *sink, struct err *e)
 {
@@ -109,6 +127,8 @@ int variant_witness(struct applied *a, enum witness_edge edge, int64_t t_ns,
 
 	a->in_window = edge == WITNESS_BEGIN;
 	if (edge == WITNESS_END)
+		r = emit_notes(a, t_ns, sink, e);
+	if (edge == WITNESS_END && r >= 0)
 		r = applied_note_gone(a, t_ns, sink, e);
 	for (size_t i = 0; i < a->nr && r >= 0; i++) {
 		struct item *it = &a->v[i];

@@ -39,6 +39,7 @@ static struct {
 	int at; /* 0: none */
 	int nr;
 	enum io_how how;
+	int error; /* 0: EIO */
 } io;
 
 static inline void io_faults(int at, enum io_how how)
@@ -62,7 +63,7 @@ static bool io_fails(void)
 	io.nr++;
 	if (io.how == IO_KILL_BEFORE && io.nr == io.at)
 		kill(getpid(), SIGKILL);
-	errno = EIO;
+	errno = io.error ? io.error : EIO;
 	return (io.how == IO_FAIL_ONCE && io.nr == io.at) ||
 	       (io.how == IO_FAIL_FROM && io.nr >= io.at);
 }

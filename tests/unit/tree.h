@@ -41,6 +41,17 @@ static inline void tree_write(const struct tree *t, const char *path, const char
 	fputs(text, f);
 }
 
+/* A symbolic link; the folders above it are made. */
+static inline void tree_link(const struct tree *t, const char *path, const char *to)
+{
+	char full[256];
+
+	tree_write(t, path, "");
+	snprintf(full, sizeof(full), "%s/%s", t->root, path);
+	assert_int_equal(unlink(full), 0);
+	assert_int_equal(symlink(to, full), 0);
+}
+
 static inline void tree_expect(const struct tree *t, const char *path, const char *text)
 {
 	_cleanup_(close_fdp) int root = open(t->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
