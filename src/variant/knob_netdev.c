@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
+#include <inttypes.h>
 #include <linux/capability.h>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/kfile.h"
@@ -23,42 +18,27 @@
 #include "plan/instance.h"
 #include "variant/knob.h"
 #include "variant/knob_tables.h"
-#include "variant/procthread.h"
+#include "variant/netdev.h"
+#include "variant/netdev_features.h"
+#include "variant/netdev_queues.h"
+#include "variant/netdev_witness.h"
 
 /*
- * Targets: "DEV threaded" and "DEV gro".  Values of features: "on", "off", or, where one word
- * stands for several of the kernel's features that differ, "tx-tcp-segmentation:on,...": so that
- * the undo gives back each of them.
+ * Targets: "DEV gro" (an offload, netdev_features.h), "DEV mtu" (a file of /sys/class/net/DEV),
+ * "DEV queues/rx-0/rps_cpus" (a file of a queue, netdev_queues.h).
  */
-
-#define TEXT_HELP "on or off; not given: not touched"
 
 static const char *const switch_words[] = { "off", "on",    "0",    "1", "no",
 					    "yes", "false", "true", NULL };
 
-/* Names as ethtool -K has them, and the kernel's features each covers (a pattern). */
-static const struct feature {
-	const char *name;
-	const char *pattern;
-} features[] = {
-	/* what others need comes first: tso wants sg, sg wants tx-checksum */
-	{ "rx-checksum", "rx-checksum" },
-	{ "tx-checksum", "tx-checksum-*" },
-	{ "sg", "tx-scatter-gather*" },
-	{ "tso", "tx-tcp*-segmentation" },
-	{ "gso", "tx-generic-segmentation" },
-	{ "gro", "rx-gro" },
-	{ "lro", "rx-lro" },
-	{ "gro-hw", "rx-gro-hw" },
-	{ "rx-vlan", "rx-vlan-hw-parse" },
-	{ "tx-vlan", "tx-vlan-hw-insert" },
-	{ "ntuple", "rx-ntuple-filter" },
-	{ "rx-hash", "rx-hashing" },
-};
+#define NR_FEATURES 12
 
 struct netdev_cfg {
 	struct str_list dev;
-	int word[ARRAY_SIZE(features) + 1];
+	int word[NR_FEATURES + 1];
+	uint64_t mtu, txqueuelen, defer, timeout_ns, flow_cnt;
+	char *rps_cpus, *xps_cpus;
+	struct uint_list queues;
 };
 
 #define SWITCH(name, i, help)                                                                    \
@@ -83,322 +63,338 @@ static const struct opt netdev_options[] = {
 	SWITCH("ntuple", 10, "the device steers flows by filters"),
 	SWITCH("rx-hash", 11, "the device hashes flows"),
 	SWITCH("threaded", 12, "NAPI polls in threads of its own instead of softirqs"),
+	{ "mtu", OPT_UINT, offsetof(struct netdev_cfg, mtu), "", "largest packet [bytes]", 68,
+	  65536 },
+	{ "txqueuelen", OPT_UINT, offsetof(struct netdev_cfg, txqueuelen), "",
+	  "packets that may wait for the device", 0, UINT32_MAX },
+	{ "napi-defer-hard-irqs", OPT_UINT, offsetof(struct netdev_cfg, defer), "",
+	  "empty polls before interrupts are enabled again; wants gro-flush-timeout", 0,
+	  INT32_MAX },
+	{ "gro-flush-timeout", OPT_NS, offsetof(struct netdev_cfg, timeout_ns), "",
+	  "time until packets held back are passed on", 0, INT64_MAX },
+	{ "rps-cpus", OPT_STRING, offsetof(struct netdev_cfg, rps_cpus), "",
+	  "CPUs that take packets of the receive queues over: a list, all or none" },
+	{ "rps-flow-cnt", OPT_UINT, offsetof(struct netdev_cfg, flow_cnt), "",
+	  "flows that a receive queue follows; wants net.core.rps_sock_flow_entries" },
+	{ "xps-cpus", OPT_STRING, offsetof(struct netdev_cfg, xps_cpus), "",
+	  "CPUs that send by the transmit queues: a list, all or none" },
+	{ "queues", OPT_UINTS, offsetof(struct netdev_cfg, queues), "",
+	  "the queues that rps-* and xps-cpus mean; not given: all", 0, 65535 },
 	{},
 };
 
+/* A file of /sys/class/net/DEV and the option for it, in an order that works. */
+static const struct plain_file {
+	const char *option;
+	const char *file;
+} files[] = {
+	{ "mtu", "mtu" },
+	{ "txqueuelen", "tx_queue_len" },
+	{ "napi-defer-hard-irqs", "napi_defer_hard_irqs" },
+	{ "gro-flush-timeout", "gro_flush_timeout" },
+	{ "threaded", "threaded" },
+};
+
+/* A target and which of the three it is. */
 struct target {
-	char dev[IFNAMSIZ];
-	const struct feature *feature; /* NULL: threaded */
-	const struct host_side *side;
+	struct netdev_target at;
+	const struct netdev_feature *feature;
+	const struct plain_file *file;
+	const struct netdev_queue_file *queue;
 };
 
 static int parse_target(const struct host *host, const char *text, struct target *ret,
 			struct err *e)
 {
-	const char *what = strrchr(text, ' ');
 	struct target t = {};
-	size_t len = what ? (size_t)(what - text) : 0;
+	unsigned int queue = 0;
+	int r = netdev_target_parse(host, text, &t.at, e);
 
-	if (len == 0 || len >= sizeof(t.dev))
-		return err_set(e, -EINVAL, "target \"%s\" is not DEV SETTING", text);
-	memcpy(t.dev, text, len);
-	for (size_t i = 0; i < ARRAY_SIZE(features); i++)
-		if (strcmp(features[i].name, what + 1) == 0)
-			t.feature = &features[i];
-	if (!t.feature && strcmp(what + 1, "threaded") != 0)
+	if (r < 0)
+		return r;
+	t.feature = netdev_feature_find(t.at.rest);
+	t.queue = netdev_queue_file_of(t.at.rest, &queue);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (strcmp(files[i].file, t.at.rest) == 0)
+			t.file = &files[i];
+	if (!t.feature && !t.queue && !t.file)
 		return err_set(e, -EINVAL, "target \"%s\": no such setting", text);
-	t.side = host_side_of(host, t.dev);
 	*ret = t;
 	return 0;
 }
 
-/* What the kernel says of a device's features. */
-struct state {
-	int fd;
-	size_t nr;
-	struct ethtool_gstrings *names;
-	struct ethtool_gfeatures *blocks;
-};
-
-static void state_release(struct state *s)
+/* ENOENT of a device that is there: the kernel is too old for the file. */
+static int read_file(const struct target *t, char **ret, struct err *e)
 {
-	close_fdp(&s->fd);
-	free(s->names);
-	free(s->blocks);
-	*s = (struct state){ .fd = -1 };
-}
+	int r = netdev_file_read(t->at.side, t->at.dev, t->file->file, ret, e);
+	char path[64];
 
-static int ethtool(int fd, const char *dev, void *cmd, const char *what, struct err *e)
-{
-	struct ifreq ifr = { .ifr_data = cmd };
-	int r;
-
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", dev);
-	r = ioctl(fd, SIOCETHTOOL, &ifr);
-	return r < 0 ? err_sys(e, "%s: %s", dev, what) : r;
-}
-
-static size_t nr_blocks(size_t nr)
-{
-	return (nr + 31) / 32;
-}
-
-static int load_names(struct state *s, const char *dev, struct err *e)
-{
-	/* the answer holds one number behind the head */
-	_cleanup_(freep) struct ethtool_sset_info *info =
-		calloc(1, sizeof(*info) + sizeof(uint32_t));
-	int r;
-
-	if (!info)
-		return err_nomem(e, dev);
-	info->cmd = ETHTOOL_GSSET_INFO;
-	info->sset_mask = 1 << ETH_SS_FEATURES;
-	r = ethtool(s->fd, dev, info, "number of features", e);
-	if (r < 0)
-		return r;
-	s->nr = info->sset_mask ? info->data[0] : 0;
-	s->names = calloc(1, sizeof(*s->names) + s->nr * ETH_GSTRING_LEN);
-	if (!s->names)
-		return err_nomem(e, dev);
-	s->names->cmd = ETHTOOL_GSTRINGS;
-	s->names->string_set = ETH_SS_FEATURES;
-	s->names->len = (uint32_t)s->nr;
-	return ethtool(s->fd, dev, s->names, "names of features", e);
-}
-
-static int state_load(struct state *ret, const struct target *t, struct err *e)
-{
-	_cleanup_(state_release) struct state s = { .fd = -1 };
-	int r;
-
-	s.fd = host_socket(t->side, AF_INET, SOCK_DGRAM, 0, e);
-	if (s.fd < 0)
-		return s.fd;
-	r = load_names(&s, t->dev, e);
-	if (r < 0)
-		return r;
-	s.blocks = calloc(1, sizeof(*s.blocks) +
-				     nr_blocks(s.nr) * sizeof(struct ethtool_get_features_block));
-	if (!s.blocks)
-		return err_nomem(e, t->dev);
-	s.blocks->cmd = ETHTOOL_GFEATURES;
-	s.blocks->size = (uint32_t)nr_blocks(s.nr);
-	r = ethtool(s.fd, t->dev, s.blocks, "features", e);
-	if (r < 0)
-		return r;
-	*ret = s;
-	s = (struct state){ .fd = -1 };
-	return 0;
-}
-
-static const char *name_of(const struct state *s, size_t i)
-{
-	return (const char *)s->names->data + i * ETH_GSTRING_LEN;
-}
-
-static bool covers(const struct feature *f, const struct state *s, size_t i)
-{
-	return fnmatch(f->pattern, name_of(s, i), 0) == 0;
-}
-
-static bool is_changeable(const struct state *s, size_t i)
-{
-	const struct ethtool_get_features_block *b = &s->blocks->features[i / 32];
-
-	return (b->available & ~b->never_changed) >> (i % 32) & 1;
-}
-
-static bool is_active(const struct state *s, size_t i)
-{
-	return s->blocks->features[i / 32].active >> (i % 32) & 1;
-}
-
-/* "on", "off" or the list; features that the driver fixes count only when there is no other. */
-static int format_feature(const struct state *s, const struct target *t, struct buf *out,
-			  struct err *e)
-{
-	_cleanup_(buf_release) struct buf mixed = {};
-	size_t on[2] = {}, off[2] = {}; /* [0] fixed, [1] changeable */
-	size_t kind;
-
-	for (size_t i = 0; i < s->nr; i++) {
-		if (!covers(t->feature, s, i))
-			continue;
-		kind = is_changeable(s, i);
-		*(is_active(s, i) ? &on[kind] : &off[kind]) += 1;
-		if (kind)
-			buf_printf(&mixed, "%s%s:%s", mixed.len ? "," : "", name_of(s, i),
-				   is_active(s, i) ? "on" : "off");
-	}
-	kind = on[1] + off[1] > 0;
-	if (on[kind] + off[kind] == 0)
-		return err_set(e, -ENOTSUP, "%s: this kernel has no feature %s", t->dev,
-			       t->feature->name);
-	if (kind && on[1] && off[1])
-		return buf_puts(out, buf_str(&mixed));
-	return buf_puts(out, on[kind] ? "on" : "off");
-}
-
-static int read_feature(const struct target *t, char **ret, struct err *e)
-{
-	_cleanup_(state_release) struct state s = { .fd = -1 };
-	_cleanup_(buf_release) struct buf b = {};
-	int r = state_load(&s, t, e);
-
-	if (r >= 0)
-		r = format_feature(&s, t, &b, e);
-	if (r < 0)
-		return r;
-	*ret = buf_take(&b);
-	return *ret ? 0 : err_nomem(e, t->dev);
-}
-
-/* What @value says of feature @name: 1 on, 0 off, -1 nothing. */
-static int wanted(const char *value, const char *name)
-{
-	size_t len = strlen(name);
-	bool on = false;
-
-	if (text_bool(value, &on) == 0)
-		return on;
-	for (const char *p = value; p; p = strchr(p, ',')) {
-		p += *p == ',';
-		if (strncmp(p, name, len) == 0 && p[len] == ':')
-			return strncmp(p + len + 1, "on", 2) == 0;
-	}
-	return -1;
-}
-
-static int write_feature(const struct target *t, const char *value, struct err *e)
-{
-	_cleanup_(state_release) struct state s = { .fd = -1 };
-	_cleanup_(freep) struct ethtool_sfeatures *set = NULL;
-	size_t asked = 0;
-	int r = state_load(&s, t, e);
-
-	if (r < 0)
-		return r;
-	set = calloc(1, sizeof(*set) + nr_blocks(s.nr) * sizeof(struct ethtool_set_features_block));
-	if (!set)
-		return err_nomem(e, t->dev);
-	set->cmd = ETHTOOL_SFEATURES;
-	set->size = (uint32_t)nr_blocks(s.nr);
-	for (size_t i = 0; i < s.nr; i++) {
-		int on = covers(t->feature, &s, i) && is_changeable(&s, i)
-				 ? wanted(value, name_of(&s, i))
-				 : -1;
-
-		if (on < 0)
-			continue;
-		asked++;
-		set->features[i / 32].valid |= UINT32_C(1) << (i % 32);
-		set->features[i / 32].requested |= (uint32_t)on << (i % 32);
-	}
-	if (asked == 0)
-		return err_set(e, -EOPNOTSUPP, "%s: %s cannot be changed: its driver fixes it",
-			       t->dev, t->feature->name);
-	r = ethtool(s.fd, t->dev, set, "set features", e);
-	return r < 0 ? err_wrap(e, "%s", t->feature->name) : 0;
-}
-
-static void threaded_path(const struct target *t, char path[static 64])
-{
-	snprintf(path, 64, "class/net/%s/threaded", t->dev);
-}
-
-static int threaded_root(const struct target *t, struct err *e)
-{
-	if (t->side->sys_fd < 0)
-		return err_set(e, -ENOTSUP,
-			       "%s: no sysfs shows its network namespace, so threaded "
-			       "cannot be reached",
-			       t->dev);
-	return t->side->sys_fd;
+	snprintf(path, sizeof(path), "class/net/%s", t->at.dev);
+	if (r == -ENOENT && faccessat(t->at.side->sys_fd, path, F_OK, 0) == 0)
+		return err_set(e, -EOPNOTSUPP,
+			       "this kernel has no %s for network devices: leave it out, or boot a "
+			       "newer one",
+			       t->file->file);
+	return r;
 }
 
 static int netdev_read(const struct host *host, const char *target, char **ret, struct err *e)
 {
 	struct target t = {};
-	char path[64];
-	int r = parse_target(host, target, &t, e), root;
+	int r = parse_target(host, target, &t, e);
 
 	if (r < 0)
 		return r;
 	if (t.feature)
-		return read_feature(&t, ret, e);
-	threaded_path(&t, path);
-	root = threaded_root(&t, e);
-	return root < 0 ? root : kfile_read_line(root, path, ret, e);
+		return netdev_feature_read(&t.at, t.feature, ret, e);
+	return t.queue ? netdev_queue_read(&t.at, t.queue, ret, e) : read_file(&t, ret, e);
+}
+
+/* Does a device above (a VLAN, a macvlan) have a larger MTU, which would be cut and stay cut? */
+static int check_uppers(const struct netdev_target *t, uint64_t mtu, struct err *e)
+{
+	_cleanup_(closedir_dirp) DIR *d = NULL;
+	const struct dirent *entry;
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "class/net/%s", t->dev);
+	fd = openat(t->side->sys_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		close_fdp(&fd);
+		return 0; /* the write says why */
+	}
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours */
+	while ((entry = readdir(d))) {
+		struct err gone = {};
+		uint64_t above = 0;
+
+		if (strncmp(entry->d_name, "upper_", strlen("upper_")) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%.250s/bridge", entry->d_name);
+		if (faccessat(fd, path, F_OK, 0) == 0)
+			continue; /* follows its ports by itself, both ways */
+		snprintf(path, sizeof(path), "%.250s/mtu", entry->d_name);
+		if (kfile_read_u64(fd, path, &above, &gone) >= 0 && above > mtu)
+			return err_set(e, -EBUSY,
+				       "%s, which is above %s, has mtu %" PRIu64
+				       ", would be cut to "
+				       "%" PRIu64 " and not come back: set its mtu first",
+				       entry->d_name + strlen("upper_"), t->dev, above, mtu);
+	}
+	return 0;
+}
+
+static int write_mtu(const struct netdev_target *t, const char *value, struct err *e)
+{
+	char driver[NETDEV_DRIVER_SIZE];
+	uint64_t mtu = 0;
+	int r = 0;
+
+	if (text_u64(value, &mtu) == 0 && t->side->sys_fd >= 0)
+		r = check_uppers(t, mtu, e);
+	if (r >= 0)
+		r = netdev_file_write(t->side, t->dev, "mtu", value, e);
+	if (r != -EINVAL)
+		return r;
+	netdev_driver(t->side, t->dev, driver);
+	return err_set(e, r,
+		       "%s (driver %s) does not take this mtu: ip -d link show %s tells minmtu and "
+		       "maxmtu",
+		       t->dev, driver, t->dev);
+}
+
+static int write_file(const struct target *t, const char *value, struct err *e)
+{
+	char driver[NETDEV_DRIVER_SIZE];
+	int r;
+
+	if (strcmp(t->file->file, "mtu") == 0)
+		return write_mtu(&t->at, value, e);
+	r = netdev_file_write(t->at.side, t->at.dev, t->file->file, value, e);
+	if (r != -EOPNOTSUPP || strcmp(t->file->file, "threaded") != 0)
+		return r;
+	netdev_driver(t->at.side, t->at.dev, driver);
+	return err_set(
+		e, r,
+		"no effect is possible: %s (driver %s) has no NAPI to put into a thread; its "
+		"driver has none, it is down, or, for a veth, it has gro off",
+		t->at.dev, driver);
 }
 
 static int netdev_write(const struct host *host, const char *target, const char *value,
 			struct err *e)
 {
 	struct target t = {};
-	char path[64];
-	int r = parse_target(host, target, &t, e), root;
+	int r = parse_target(host, target, &t, e);
 
 	if (r < 0)
 		return r;
 	if (t.feature)
-		return write_feature(&t, value, e);
-	threaded_path(&t, path);
-	root = threaded_root(&t, e);
-	if (root < 0)
-		return root;
-	r = kfile_write(root, path, value, e);
-	if (r == -EOPNOTSUPP)
-		return err_set(e, r,
-			       "no effect is possible: %s has no NAPI to put into a thread; its "
-			       "driver has none, it is down, or, for a veth, it has gro off",
-			       t.dev);
+		return netdev_feature_write(&t.at, t.feature, value, e);
+	return t.queue ? netdev_queue_write(&t.at, t.queue, value, e) : write_file(&t, value, e);
+}
+
+/* What an instance means for one device. */
+struct adding {
+	const struct host *host;
+	const struct instance *inst;
+	const struct netdev_cfg *cfg;
+	const char *dev;
+	struct knob_settings *l;
+};
+
+static int add(const struct adding *a, const char *what, const char *value, struct err *e)
+{
+	char target[96];
+
+	snprintf(target, sizeof(target), "%s %s", a->dev, what);
+	return knob_settings_add(a->l, target, value, e);
+}
+
+static int add_features(const struct adding *a, struct err *e)
+{
+	const struct netdev_feature *f;
+	int r = 0;
+
+	for (size_t i = 0; (f = netdev_feature_at(i)) && i < NR_FEATURES && r >= 0; i++)
+		if (instance_value(a->inst, f->name))
+			r = add(a, f->name, a->cfg->word[i] & 1 ? "on" : "off", e);
 	return r;
 }
 
-static int add_word(struct knob_settings *l, const char *dev, const char *what, const char *value,
-		    struct err *e)
+/*
+ * Below 1280 the kernel takes IPv6 off the device, with addresses and sysctls (addrconf_notify() of
+ * net/ipv6/addrconf.c); back above, it begins anew.
+ */
+static int check_mtu(const struct adding *a, struct err *e)
 {
-	char target[64];
+	char path[96];
 
-	snprintf(target, sizeof(target), "%s %s", dev, what);
-	return knob_settings_add(l, target, value, e);
+	snprintf(path, sizeof(path), "sys/net/ipv6/conf/%s", a->dev);
+	if (a->cfg->mtu >= 1280 || host_side_of(a->host, a->dev) != &a->host->dut ||
+	    faccessat(a->host->proc_fd, path, F_OK, 0) < 0)
+		return 0;
+	return err_set(e, -EINVAL,
+		       "mtu %" PRIu64 ": below 1280 %s loses its IPv6 addresses and sysctls, which "
+		       "the undo could not bring back: use 1280 or more",
+		       a->cfg->mtu, a->dev);
 }
 
-static int check_dev(const struct host *host, const char *dev, struct err *e)
+static uint64_t file_value(const struct netdev_cfg *cfg, size_t i)
 {
-	const struct host_side *side = host_side_of(host, dev);
-	char path[64];
+	const uint64_t values[ARRAY_SIZE(files)] = { cfg->mtu, cfg->txqueuelen, cfg->defer,
+						     cfg->timeout_ns,
+						     (uint64_t)cfg->word[NR_FEATURES] & 1 };
 
-	if (strlen(dev) >= IFNAMSIZ || strpbrk(dev, "/ ") || dev[0] == '\0')
-		return err_set(e, -EINVAL, "dev \"%s\" is not a name of a network device", dev);
-	snprintf(path, sizeof(path), "class/net/%s", dev);
-	if (side->sys_fd >= 0 && faccessat(side->sys_fd, path, F_OK, 0) < 0)
-		return err_set(e, -ENOENT, "there is no network device %s (ip link lists them)",
-			       dev);
+	return values[i];
+}
+
+static int add_files(const struct adding *a, struct err *e)
+{
+	int r = instance_value(a->inst, "mtu") ? check_mtu(a, e) : 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) && r >= 0; i++) {
+		char value[24];
+
+		/* last of all settings of all devices: whether there is a NAPI hangs on them */
+		if (!instance_value(a->inst, files[i].option) ||
+		    strcmp(files[i].option, "threaded") == 0)
+			continue;
+		snprintf(value, sizeof(value), "%" PRIu64, file_value(a->cfg, i));
+		r = add(a, files[i].file, value, e);
+	}
+	return r;
+}
+
+static bool is_meant(const struct uint_list *queues, size_t queue)
+{
+	for (size_t i = 0; i < queues->nr; i++)
+		if (queues->v[i] == queue)
+			return true;
+	return queues->nr == 0;
+}
+
+static int check_queues(const struct adding *a, const struct netdev_queue_file *f, size_t nr,
+			struct err *e)
+{
+	const struct uint_list *queues = &a->cfg->queues;
+
+	for (size_t i = 0; i < queues->nr; i++)
+		if (queues->v[i] >= nr)
+			return err_set(e, -ENOENT,
+				       "%s has %zu %s queues, numbered from 0: there is no %" PRIu64
+				       " for %s",
+				       a->dev, nr, f->is_tx ? "transmit" : "receive", queues->v[i],
+				       f->option);
 	return 0;
 }
 
-static int resolve_cfg(const struct host *host, const struct instance *inst,
-		       const struct netdev_cfg *cfg, struct knob_settings *l, struct err *e)
+static int add_queue_file(const struct adding *a, const struct netdev_queue_file *f,
+			  const char *value, struct err *e)
 {
-	const int *threaded = &cfg->word[ARRAY_SIZE(features)];
+	size_t nr = 0;
+	int r = netdev_queue_count(a->host, a->dev, f->is_tx, &nr, e);
+
+	if (r >= 0)
+		r = check_queues(a, f, nr, e);
+	for (size_t i = 0; i < nr && r >= 0; i++) {
+		char what[64];
+
+		if (!is_meant(&a->cfg->queues, i))
+			continue;
+		snprintf(what, sizeof(what), "queues/%s-%zu/%s", f->is_tx ? "tx" : "rx", i,
+			 f->file);
+		r = add(a, what, value, e);
+	}
+	return r;
+}
+
+static int add_queues(const struct adding *a, struct err *e)
+{
+	const struct netdev_queue_file *f;
+
+	for (size_t i = 0; (f = netdev_queue_file_at(i)); i++) {
+		const char *wanted = instance_value(a->inst, f->option);
+		_cleanup_(freep) char *value = NULL;
+		int r = wanted ? netdev_queue_value(a->host, f, wanted, &value, e) : 0;
+
+		if (r >= 0 && wanted)
+			r = add_queue_file(a, f, value, e);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int resolve_cfg(struct adding *a, struct err *e)
+{
+	const struct str_list *dev = &a->cfg->dev;
 	int r = 0;
 
-	if (inst->nr_settings < 2 || cfg->dev.nr == 0)
+	if (a->inst->nr_settings < 2 || dev->nr == 0)
 		return err_set(e, -EINVAL,
 			       "needs a device and a setting, such as { dev: eth0, gro: on }");
-	for (size_t i = 0; i < cfg->dev.nr && r >= 0; i++)
-		r = check_dev(host, cfg->dev.v[i], e);
-	for (size_t i = 0; i < cfg->dev.nr && r >= 0; i++)
-		for (size_t k = 0; k < ARRAY_SIZE(features) && r >= 0; k++)
-			if (instance_value(inst, features[k].name))
-				r = add_word(l, cfg->dev.v[i], features[k].name,
-					     cfg->word[k] & 1 ? "on" : "off", e);
-	/* last: whether a device has NAPI at all may depend on its features */
-	for (size_t i = 0; i < cfg->dev.nr && r >= 0; i++)
-		if (instance_value(inst, "threaded"))
-			r = add_word(l, cfg->dev.v[i], "threaded", *threaded & 1 ? "1" : "0", e);
+	for (size_t i = 0; i < dev->nr && r >= 0; i++)
+		r = netdev_check(a->host, dev->v[i], e);
+	for (size_t i = 0; i < dev->nr && r >= 0; i++) {
+		a->dev = dev->v[i];
+		r = add_features(a, e);
+		if (r >= 0)
+			r = add_files(a, e);
+		if (r >= 0)
+			r = add_queues(a, e);
+	}
+	for (size_t i = 0; i < dev->nr && r >= 0; i++) {
+		a->dev = dev->v[i];
+		if (instance_value(a->inst, "threaded"))
+			r = add(a, "threaded", a->cfg->word[NR_FEATURES] & 1 ? "1" : "0", e);
+	}
+	if (r >= 0 && a->l->nr == 0)
+		return err_set(e, -EINVAL,
+			       "nothing to set: \"queues\" wants rps-cpus, "
+			       "rps-flow-cnt or xps-cpus beside it");
 	return r;
 }
 
@@ -407,11 +403,12 @@ static int netdev_resolve(const struct host *host, const struct instance *inst,
 {
 	_cleanup_(knob_settings_release) struct knob_settings l = {};
 	struct netdev_cfg cfg = {};
+	struct adding a = { .host = host, .inst = inst, .cfg = &cfg, .l = &l };
 	int r = instance_parse(inst, netdev_options, &cfg, e);
 
 	if (r < 0)
 		return r;
-	r = resolve_cfg(host, inst, &cfg, &l, e);
+	r = resolve_cfg(&a, e);
 	opt_release(netdev_options, &cfg);
 	if (r < 0)
 		return r;
@@ -429,87 +426,22 @@ static bool netdev_same(const char *a, const char *b)
 	return x == y;
 }
 
-static bool netdev_ephemeral(const struct host *host, const char *target)
-{
-	struct target t = {};
-	struct err ignored = {};
-
-	return parse_target(host, target, &t, &ignored) >= 0 && t.side->netns_fd >= 0;
-}
-
-/* "napi/DEV-ID", cut to 15 bytes before Linux 5.17. */
-static bool is_napi_of(const struct procthread *t, const char *prefix)
-{
-	size_t len = strlen(prefix);
-
-	if (!t->kernel)
-		return false;
-	if (strlen(t->comm) == 15 && len > 15)
-		len = 15;
-	return strncmp(t->comm, prefix, len) == 0;
-}
-
-/* Run time of the device's NAPI threads together, or switches where run time is not counted. */
-static int napi_effort(const struct host *host, const char *dev, bool runtime, uint64_t *ret,
-		       struct err *e)
-{
-	_cleanup_(procthreads_release) struct procthreads l = {};
-	char prefix[IFNAMSIZ + 8];
-	uint64_t sum = 0;
-	int r = procthreads_list(host->proc_fd, false, &l, e);
-
-	if (r < 0)
-		return r;
-	snprintf(prefix, sizeof(prefix), "napi/%s-", dev);
-	for (size_t i = 0; i < l.nr; i++) {
-		uint64_t v = 0;
-
-		if (!is_napi_of(&l.v[i], prefix))
-			continue;
-		r = runtime ? procthread_runtime_ns(host->proc_fd, l.v[i].tid, &v, e)
-			    : procthread_switches(host->proc_fd, l.v[i].tid, &v, e);
-		if (r < 0 && r != -ESRCH)
-			return r;
-		sum += v;
-	}
-	*ret = sum;
-	return 0;
-}
-
 static int netdev_witness(const struct host *host, const char *target, struct witness *ret,
 			  struct err *e)
 {
-	_cleanup_(freep) char *now = NULL;
-	bool runtime = procthread_counts_runtime(host->proc_fd);
-	struct witness w = { .min_effect = runtime ? NS_PER_MS : 10,
-			     .min_demand = 1000,
-			     .remedy = "a veth polls in its thread only when it has gro on and its "
-				       "peer has tso and gso off" };
 	struct target t = {};
-	char path[96];
 	int r = parse_target(host, target, &t, e);
 
 	if (r < 0)
 		return r;
-	if (t.feature)
-		return -ENOENT;
-	r = netdev_read(host, target, &now, e);
-	if (r < 0)
-		return r;
-	if (strcmp(now, "0") == 0)
-		return -ENOENT;
-	snprintf(path, sizeof(path), "class/net/%s/statistics/rx_packets", t.dev);
-	r = kfile_read_u64(t.side->sys_fd, path, &w.demand, e);
-	if (r >= 0)
-		r = napi_effort(host, t.dev, runtime, &w.effect, e);
-	if (r < 0)
-		return r;
-	snprintf(w.what, sizeof(w.what),
-		 runtime ? "run time of napi/%s-*" : "context switches of napi/%s-*", t.dev);
-	w.is_ns = runtime;
-	snprintf(w.of, sizeof(w.of), "rx_packets of %s", t.dev);
-	*ret = w;
-	return 0;
+	if (t.queue)
+		return netdev_witness_queue(host, &t.at, t.queue, ret, e);
+	if (t.file && strcmp(t.file->file, "threaded") == 0)
+		return netdev_witness_threaded(host, &t.at, ret, e);
+	if (t.file && (strcmp(t.file->file, "napi_defer_hard_irqs") == 0 ||
+		       strcmp(t.file->file, "gro_flush_timeout") == 0))
+		return netdev_witness_deferral(host, &t.at, ret, e);
+	return -ENOENT;
 }
 
 static int netdev_usable(const struct host *host, struct err *why)
@@ -519,7 +451,7 @@ static int netdev_usable(const struct host *host, struct err *why)
 
 const struct knob_ops knob_netdev = {
 	.plugin = { .name = "netdev",
-		    .help = "offloads and threaded NAPI of network devices",
+		    .help = "offloads, MTU, NAPI and queues of network devices",
 		    .options = netdev_options },
 	.usable = netdev_usable,
 	.resolve = netdev_resolve,
