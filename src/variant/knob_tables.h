@@ -6,10 +6,14 @@
 
 struct knob_ops;
 
+extern const struct knob_ops knob_channels;
+extern const struct knob_ops knob_coalesce;
 extern const struct knob_ops knob_command;
 extern const struct knob_ops knob_file;
 extern const struct knob_ops knob_irq;
 extern const struct knob_ops knob_netdev;
+extern const struct knob_ops knob_pause;
+extern const struct knob_ops knob_ring;
 extern const struct knob_ops knob_sysctl;
 extern const struct knob_ops knob_thread;
 
