@@ -13,6 +13,7 @@ extern const struct knob_ops knob_file;
 extern const struct knob_ops knob_irq;
 extern const struct knob_ops knob_netdev;
 extern const struct knob_ops knob_pause;
+extern const struct knob_ops knob_qdisc;
 extern const struct knob_ops knob_ring;
 extern const struct knob_ops knob_sysctl;
 extern const struct knob_ops knob_thread;
