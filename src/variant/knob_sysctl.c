@@ -15,6 +15,7 @@
 #include "plan/instance.h"
 #include "variant/knob.h"
 #include "variant/knob_tables.h"
+#include "variant/netcount.h"
 
 /*
  * The file below /proc of a sysctl's name, by the rule of sysctl(8): the separator that comes first
@@ -106,6 +107,20 @@ static int refuse_congestion(const struct host *host, int r, struct err *e)
 		       why, allowed ? allowed : "cannot be read");
 }
 
+/* The file is there, so ENOENT of its write is about the name of the algorithm. */
+static int unknown_congestion(const struct host *host, const char *value, struct err *e)
+{
+	_cleanup_(freep) char *available = NULL;
+	struct err unread = {};
+
+	kfile_read_line(host->proc_fd, "sys/net/ipv4/tcp_available_congestion_control", &available,
+			&unread);
+	return err_set(e, -EINVAL,
+		       "this kernel has no congestion control \"%.60s\"; it has: %.400s (more may "
+		       "be modules: modprobe tcp_%.60s)",
+		       value, available ? available : "a list that cannot be read", value);
+}
+
 static int sysctl_write(const struct host *host, const char *target, const char *value,
 			struct err *e)
 {
@@ -116,6 +131,8 @@ static int sysctl_write(const struct host *host, const char *target, const char 
 		return err_nomem(e, target);
 	/* a write of no bytes does nothing */
 	r = kfile_write(host->proc_fd, path, *value ? value : "\n", e);
+	if (r == -ENOENT && is_congestion(path) && faccessat(host->proc_fd, path, F_OK, 0) == 0)
+		return unknown_congestion(host, value, e);
 	if (r == -ENOENT)
 		return absent(host, target, e);
 	/* of this file's write it means just that: whoever lacks the right cannot open it */
@@ -177,6 +194,47 @@ static bool sysctl_same(const char *a, const char *b)
 	return !*a && !*b;
 }
 
+/* The sysctls whose effect the kernel counts. */
+static const struct counted {
+	const char *path;
+	const char *what;
+	const char *netstat; /* NULL: softnet_stat's time_squeeze */
+} counted[] = {
+	{ "sys/net/core/busy_poll", "TcpExt BusyPollRxPackets", "BusyPollRxPackets" },
+	{ "sys/net/core/busy_read", "TcpExt BusyPollRxPackets", "BusyPollRxPackets" },
+	{ "sys/net/core/netdev_budget", "time_squeeze of softnet_stat", NULL },
+	{ "sys/net/core/netdev_budget_usecs", "time_squeeze of softnet_stat", NULL },
+};
+
+/*
+ * Nobody knows whether anything was asked of them (a socket may not be pollable, the budget may
+ * never have run out), so no movement is no fault.
+ */
+static int sysctl_witness(const struct host *host, const char *target, struct witness *ret,
+			  struct err *e)
+{
+	_cleanup_(freep) char *path = path_of(target);
+	_cleanup_(freep) char *now = NULL;
+	const struct counted *c = NULL;
+	int r;
+
+	if (!path)
+		return err_nomem(e, target);
+	for (size_t i = 0; i < ARRAY_SIZE(counted); i++)
+		if (strcmp(counted[i].path, path) == 0)
+			c = &counted[i];
+	if (!c)
+		return -ENOENT;
+	r = kfile_read_line(host->proc_fd, path, &now, e);
+	if (r < 0 || strcmp(now, "0") == 0)
+		return r < 0 ? r : -ENOENT;
+	*ret = (struct witness){ .min_effect = 1, .min_demand = WITNESS_DEMAND_UNKNOWN };
+	snprintf(ret->what, sizeof(ret->what), "%s", c->what);
+	return c->netstat ? netcount_netstat(host->proc_fd, "TcpExt", c->netstat, &ret->effect, e)
+			  : netcount_softnet(host->proc_fd, SOFTNET_TIME_SQUEEZE, NULL,
+					     &ret->effect, e);
+}
+
 static bool sysctl_ephemeral(const struct host *host, const char *target)
 {
 	return is_net(target) && host->dut.netns_fd >= 0;
@@ -190,6 +248,7 @@ const struct knob_ops knob_sysctl = {
 	.resolve = sysctl_resolve,
 	.read = sysctl_read,
 	.write = sysctl_write,
+	.witness = sysctl_witness,
 	.same = sysctl_same,
 	.ephemeral = sysctl_ephemeral,
 };

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include "base/cpuset.h"
+#include "netns.h"
 #include "plan/instance.h"
 #include "tree.h"
 #include "variant/knob.h"
@@ -338,6 +339,51 @@ static void settings_that_need_another_one_are_caught(void **state)
 			 -ENOENT);
 }
 
+static void sysctls_with_a_counter_are_witnessed(void **state)
+{
+	struct witness w = {};
+	struct err e = {};
+
+	tree_write(&tree, "proc/sys/net/core/busy_poll", "0\n");
+	tree_write(&tree, "proc/sys/net/core/netdev_budget", "300\n");
+	tree_write(&tree, "proc/sys/net/core/rmem_max", "300\n");
+	tree_write(&tree, "proc/net/softnet_stat",
+		   "1 0 00000011 0 0 0 0 0 0 0\n1 0 00000001 0 0 0 0 0 0 0\n");
+	tree_write(&tree, "proc/thread-self/net/netstat",
+		   "TcpExt: SyncookiesSent BusyPollRxPackets Last\nTcpExt: 5 4711 9\n"
+		   "IpExt: InNoRoutes BusyPollRxPackets\nIpExt: 1 2\n");
+	assert_int_equal(knob_sysctl.witness(&tree.host, "net.core.rmem_max", &w, &e), -ENOENT);
+	assert_int_equal(knob_sysctl.witness(&tree.host, "net.core.busy_poll", &w, &e), -ENOENT);
+	tree_write(&tree, "proc/sys/net/core/busy_poll", "50\n");
+	must(knob_sysctl.witness(&tree.host, "net/core/busy_poll", &w, &e), &e);
+	assert_int_equal(w.effect, 4711);
+	assert_true(w.min_demand == WITNESS_DEMAND_UNKNOWN);
+	must(knob_sysctl.witness(&tree.host, "net.core.netdev_budget", &w, &e), &e);
+	assert_int_equal(w.effect, 0x12);
+	assert_string_equal(w.what, "time_squeeze of softnet_stat");
+	/* names without values, a group that is not there */
+	tree_write(&tree, "proc/thread-self/net/netstat",
+		   "TcpExt: A BusyPollRxPackets\nTcpExt: 5\n");
+	assert_int_equal(knob_sysctl.witness(&tree.host, "net.core.busy_poll", &w, &e), -ENOENT);
+	tree_write(&tree, "proc/thread-self/net/netstat", "TcpExt: BusyPollRxPackets\n");
+	assert_int_equal(knob_sysctl.witness(&tree.host, "net.core.busy_poll", &w, &e), -ENOENT);
+}
+
+static void an_unknown_congestion_control_lists_the_others(void **state)
+{
+	static const char name[] = "net.ipv4.tcp_congestion_control";
+	_cleanup_(freep) char *now = NULL;
+	struct err e = {};
+
+	if (!netns_enter("true"))
+		skip();
+	assert_int_equal(knob_sysctl.write(&netns_host, name, "nosuch", &e), -EINVAL);
+	assert_contains(e.msg, "no congestion control \"nosuch\"; it has: ");
+	must(knob_sysctl.read(&netns_host, name, &now, &e), &e);
+	assert_contains(e.msg, now);
+	netns_leave();
+}
+
 #define with_tree(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -353,6 +399,8 @@ int main(void)
 		with_tree(softnet_columns_add_up_over_cpus),
 		with_tree(rps_is_witnessed_on_the_cpus_that_it_names),
 		with_tree(settings_that_need_another_one_are_caught),
+		with_tree(sysctls_with_a_counter_are_witnessed),
+		cmocka_unit_test(an_unknown_congestion_control_lists_the_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
