@@ -135,7 +135,7 @@ int ethtool_knob_values(const struct netdev_target *t, const struct ethtool_grou
 	if (r != -EOPNOTSUPP)
 		return r;
 	netdev_driver(t->side, t->dev, driver);
-	return err_set(e, r,
+	return err_set(e, -EINVAL,
 		       "%s (driver %s) has no %s: leave the knob out for it, or test a device that "
 		       "has",
 		       t->dev, driver, g->what);
@@ -151,7 +151,7 @@ static int refuse_absent(const struct netdev_target *t, const struct ethtool_gro
 	put_names(g, &absent, ", ", &without);
 	put_names(g, now, ", ", &with);
 	netdev_driver(t->side, t->dev, driver);
-	return err_set(e, -EOPNOTSUPP, "%s (driver %s) has no %s; of %s it has: %s", t->dev, driver,
+	return err_set(e, -EINVAL, "%s (driver %s) has no %s; of %s it has: %s", t->dev, driver,
 		       buf_str(&without), g->what, with.len ? buf_str(&with) : "nothing");
 }
 
@@ -205,7 +205,7 @@ static int refuse_write(const struct netdev_target *t, int r, struct err *e)
 
 	netdev_driver(t->side, t->dev, driver);
 	snprintf(why, sizeof(why), "%s", e->msg);
-	return err_set(e, r, "%.800s; driver %s", why, driver);
+	return err_set(e, r == -EOPNOTSUPP ? -EINVAL : r, "%.800s; driver %s", why, driver);
 }
 
 int ethtool_knob_write(const struct host *host, const char *target, const char *value,

@@ -8,6 +8,9 @@
  * "rx-usecs:8,adaptive-rx:off".  They go to the driver in one request, since one alone may not be
  * allowed (combined channels against rx and tx ones) or would reset the device again; a driver that
  * refuses them together gets them one after another.
+ *
+ * What a device cannot do is -EINVAL, not -EOPNOTSUPP: the plan asks for what cannot be made here,
+ * which ends the run, while the other is a setting without effect, which vetoes each trial.
  */
 
 #include <stddef.h>

@@ -65,11 +65,17 @@ static const struct netdev_queue_file *steering_of(const struct netdev_target *t
 	return netdev_queue_file_of(t->rest, &queue);
 }
 
+/* What reads in a queue that nobody has steered. */
+static const char *nothing_of(const struct netdev_queue_file *f)
+{
+	return f->is_cpus ? "none" : "0";
+}
+
 /* Steering of queues from @first on that is not as it comes with a new queue. */
 static int save_steering(const struct netdev_target *t, const struct netdev_queue_file *f,
 			 size_t first, size_t nr, struct knob_settings *l, struct err *e)
 {
-	const char *nothing = f->is_cpus ? "none" : "0";
+	const char *nothing = nothing_of(f);
 
 	for (size_t i = first; i < nr; i++) {
 		_cleanup_(freep) char *now = NULL;
@@ -145,6 +151,19 @@ static int channels_resolve(const struct host *host, const struct instance *inst
 	return 0;
 }
 
+/* A queue that is not there now steers nothing. */
+static int read_steering(const struct host *host, const struct netdev_target *t,
+			 const struct netdev_queue_file *f, char **ret, struct err *e)
+{
+	struct err gone = {};
+	int r = netdev_queue_read(t, f, ret, e);
+
+	if (r != -ENOENT || netdev_check(host, t->dev, &gone) < 0)
+		return r;
+	*ret = strdup(nothing_of(f));
+	return *ret ? 0 : err_nomem(e, t->rest);
+}
+
 static int channels_read(const struct host *host, const char *target, char **ret, struct err *e)
 {
 	const struct netdev_queue_file *f;
@@ -154,7 +173,7 @@ static int channels_read(const struct host *host, const char *target, char **ret
 	if (r < 0)
 		return r;
 	f = steering_of(&t);
-	return f ? netdev_queue_read(&t, f, ret, e)
+	return f ? read_steering(host, &t, f, ret, e)
 		 : ethtool_knob_read(host, target, &channels_group, ret, e);
 }
 

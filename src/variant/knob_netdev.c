@@ -131,7 +131,7 @@ static int read_file(const struct target *t, char **ret, struct err *e)
 
 	snprintf(path, sizeof(path), "class/net/%s", t->at.dev);
 	if (r == -ENOENT && faccessat(t->at.side->sys_fd, path, F_OK, 0) == 0)
-		return err_set(e, -EOPNOTSUPP,
+		return err_set(e, -EINVAL,
 			       "this kernel has no %s for network devices: leave it out, or boot a "
 			       "newer one",
 			       t->file->file);

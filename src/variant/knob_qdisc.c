@@ -174,18 +174,18 @@ static int look(const struct netdev_target *t, struct look *l, struct err *e)
 static int check(const struct netdev_target *t, const struct look *l, struct err *e)
 {
 	if (!l->found)
-		return err_set(e, -EOPNOTSUPP,
+		return err_set(e, -EINVAL,
 			       "%s has no root qdisc: take it up (ip link set %s up), it gets one "
 			       "then",
 			       t->dev, t->dev);
 	if (!l->root.kind)
-		return err_set(e, -EOPNOTSUPP,
+		return err_set(e, -EINVAL,
 			       "%s has qdisc %s, which irqlab could not give back: replace it by "
 			       "hand (tc qdisc) for the time of the run",
 			       t->dev, l->kind);
 	if (l->children || l->filters)
 		return err_set(
-			e, -EOPNOTSUPP,
+			e, -EINVAL,
 			"%s has %zu qdiscs below its root and %zu filters there, which would "
 			"be lost with it: remove them by hand for the time of the run",
 			t->dev, l->children, l->filters);
@@ -211,13 +211,13 @@ static int refuse(const struct netdev_target *t, const struct qdisc *q, int r, s
 
 	if (r == -ENOENT)
 		return err_set(
-			e, -EOPNOTSUPP,
+			e, -EINVAL,
 			"this kernel has no qdisc %s: load its module (modprobe sch_%s) or use a "
 			"kernel with CONFIG_%s",
 			q->kind->name, q->kind->name, q->kind->config);
 	netdev_driver(t->side, t->dev, driver);
 	snprintf(why, sizeof(why), "%s", e->msg);
-	return err_set(e, r, "%.800s; driver %s", why, driver);
+	return err_set(e, r == -EOPNOTSUPP ? -EINVAL : r, "%.800s; driver %s", why, driver);
 }
 
 static int delete_root(struct netlink *n, const struct netdev_target *t, int ifindex, struct err *e)

@@ -241,7 +241,7 @@ static int refuse_kind(const char *name, struct err *e)
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		buf_printf(&all, "%s%s", i ? ", " : "", kinds[i].name);
-	return err_set(e, -EOPNOTSUPP,
+	return err_set(e, -EINVAL,
 		       "qdisc \"%.60s\" is none of those that irqlab can set and give back: "
 		       "default, %s",
 		       name, buf_str(&all));
@@ -378,7 +378,7 @@ static int take_attr(struct qdisc *q, const struct nlattr *a, struct err *e)
 		return 0;
 	}
 	return err_set(
-		e, -EOPNOTSUPP,
+		e, -EINVAL,
 		"qdisc %s has a parameter (attribute %d) that irqlab does not know and could "
 		"not give back",
 		q->kind->name, nla_type(a));

@@ -58,11 +58,11 @@ struct qdisc {
 };
 
 const struct qdisc_kind *qdisc_kind_find(const char *name);
-/* -EOPNOTSUPP: a kind that is not in the table, -EINVAL; the error lists what there is. */
+/* The error lists what there is. */
 int qdisc_parse(const char *text, struct qdisc *ret, struct err *e);
 int qdisc_format(const struct qdisc *q, char **ret, struct err *e);
 /*
- * The options of a dump.  -EOPNOTSUPP: the kernel tells a parameter that is not in the table, so
+ * The options of a dump.  -EINVAL: the kernel tells a parameter that is not in the table, so
  * that it could not be given back.
  */
 int qdisc_options(struct qdisc *q, const struct nlattr *options, struct err *e);
