@@ -20,6 +20,7 @@
 #include "variant/knob_tables.h"
 #include "variant/netdev.h"
 #include "variant/netdev_features.h"
+#include "variant/netdev_genl.h"
 #include "variant/netdev_queues.h"
 #include "variant/netdev_witness.h"
 
@@ -205,13 +206,65 @@ static int write_mtu(const struct netdev_target *t, const char *value, struct er
 		       t->dev, driver, t->dev);
 }
 
+/* The settings that a device's file sets for all its NAPI instances, which may have their own. */
+static const struct shared_file {
+	const char *file;
+	unsigned int field;
+	size_t offset, size; /* in struct netdev_napi */
+} shared_files[] = {
+	{ "napi_defer_hard_irqs", NAPI_DEFER_HARD_IRQS,
+	  offsetof(struct netdev_napi, defer_hard_irqs), sizeof(uint32_t) },
+	{ "gro_flush_timeout", NAPI_GRO_FLUSH_TIMEOUT,
+	  offsetof(struct netdev_napi, gro_flush_timeout_ns), sizeof(uint64_t) },
+	{ "threaded", NAPI_THREADED, offsetof(struct netdev_napi, threaded), sizeof(uint32_t) },
+};
+
+static uint64_t shared_value(const struct netdev_napi *n, const struct shared_file *f)
+{
+	const char *at = (const char *)n + f->offset;
+	uint32_t narrow = 0;
+	uint64_t wide = 0;
+
+	memcpy(f->size == sizeof(wide) ? (void *)&wide : (void *)&narrow, at, f->size);
+	return f->size == sizeof(wide) ? wide : narrow;
+}
+
+/* Would the write level what was set for single instances?  A kernel that cannot tell cannot set.
+ */
+static int check_napis(const struct netdev_target *t, const struct shared_file *f, struct err *e)
+{
+	_cleanup_(netdev_napis_release) struct netdev_napis l = {};
+	_cleanup_(freep) char *text = NULL;
+	struct err untold = {};
+	uint64_t now = 0;
+	int ifindex = netdev_index(t->side, t->dev, &untold);
+
+	if (ifindex < 0 || netdev_genl_napis(t->side, (unsigned int)ifindex, &l, &untold) < 0 ||
+	    netdev_file_read(t->side, t->dev, f->file, &text, &untold) < 0 ||
+	    text_u64(text, &now) < 0)
+		return 0;
+	for (size_t i = 0; i < l.nr; i++)
+		if (l.v[i].has & f->field && shared_value(&l.v[i], f) != now)
+			return err_set(e, -EINVAL,
+				       "%s of NAPI instance %" PRIu32 " of %s is %" PRIu64
+				       " and not %" PRIu64
+				       " as the device's, and would be lost: use the knob napi",
+				       f->file, l.v[i].id, t->dev, shared_value(&l.v[i], f), now);
+	return 0;
+}
+
 static int write_file(const struct target *t, const char *value, struct err *e)
 {
 	char driver[NETDEV_DRIVER_SIZE];
-	int r;
+	int r = 0;
 
 	if (strcmp(t->file->file, "mtu") == 0)
 		return write_mtu(&t->at, value, e);
+	for (size_t i = 0; i < ARRAY_SIZE(shared_files) && r >= 0; i++)
+		if (strcmp(t->file->file, shared_files[i].file) == 0)
+			r = check_napis(&t->at, &shared_files[i], e);
+	if (r < 0)
+		return r;
 	r = netdev_file_write(t->at.side, t->at.dev, t->file->file, value, e);
 	if (r != -EOPNOTSUPP || strcmp(t->file->file, "threaded") != 0)
 		return r;

@@ -11,6 +11,7 @@ extern const struct knob_ops knob_coalesce;
 extern const struct knob_ops knob_command;
 extern const struct knob_ops knob_file;
 extern const struct knob_ops knob_irq;
+extern const struct knob_ops knob_napi;
 extern const struct knob_ops knob_netdev;
 extern const struct knob_ops knob_pause;
 extern const struct knob_ops knob_qdisc;

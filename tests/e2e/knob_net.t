@@ -85,7 +85,7 @@ during() {
 	}
 }
 
-plan 41
+plan 43
 ok "two dumps of the idle devices are equal" same
 
 # the command is run when all settings above it are made, and lets another eye look
@@ -201,6 +201,21 @@ EOF
 run
 ok "a deferral without its timeout is vetoed" json "r['verdicts'][0]['verdict'] == 'vetoed'"
 ok "with the remedy" json "'without gro-flush-timeout' in json.dumps(r)"
+
+# NAPI instances of their own; the thread's name is the other eye
+plan_of napi <<EOF
+- netdev: { dev: \$dut, gro: on }
+- napi: { dev: \$dut, defer-hard-irqs: 2, gro-flush-timeout: 20us }
+- napi: { dev: \$dut, threaded: on }
+- command: { set: "cat /proc/[0-9]*/comm >$work/during; true", undo: "true" }
+EOF
+run
+if grep -q 'use the knob netdev\|Linux 6.17 has' "$work/said"; then
+	skip "NAPI instances get threads" "this kernel cannot set single instances"
+else
+	ok "NAPI instances get threads" during '^napi/ta-[0-9]+$'
+fi
+ok "and lose them" same
 
 # both ends of irqlab's own namespaces, and the witness of a qdisc
 cat >"$work/far.yaml" <<'EOF'
