@@ -166,6 +166,31 @@ int cpuset_online(int sys_fd, struct cpuset *ret, struct err *e)
 	return r < 0 ? r : cpuset_parse(line, ret, e);
 }
 
+int cpuset_choose(int sys_fd, const char *text, struct cpuset *ret, struct err *e)
+{
+	_cleanup_(cpuset_release) struct cpuset online = {}, wanted = {};
+	_cleanup_(buf_release) struct buf b = {};
+	bool all = strcmp(text, "all") == 0;
+	int r = cpuset_online(sys_fd, &online, e);
+
+	if (r >= 0 && !all)
+		r = cpuset_parse(text, &wanted, e);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < wanted.nr; i++) {
+		if (cpuset_has(&online, wanted.cpus[i]))
+			continue;
+		cpuset_format(&online, &b);
+		return err_set(e, -EINVAL, "cpus \"%s\": this machine has CPUs %s online", text,
+			       buf_str(&b));
+	}
+	if (!all && wanted.nr == 0)
+		return err_set(e, -EINVAL, "cpus \"%s\": no CPU is named", text);
+	*ret = all ? online : wanted;
+	*(all ? &online : &wanted) = (struct cpuset){};
+	return 0;
+}
+
 static void free_cpusetp(cpu_set_t **p)
 {
 	CPU_FREE(*p);

@@ -32,6 +32,11 @@ int cpuset_format_mask(const struct cpuset *set, struct buf *out);
 bool cpuset_has(const struct cpuset *set, unsigned int cpu);
 /* The CPUs online now, from @sys_fd (a root of /sys) devices/system/cpu/online. */
 int cpuset_online(int sys_fd, struct cpuset *ret, struct err *e);
+/*
+ * @text, "all" or a list, as CPUs of the machine behind @sys_fd: -EINVAL naming those it has when
+ * one of the list is not online.
+ */
+int cpuset_choose(int sys_fd, const char *text, struct cpuset *ret, struct err *e);
 /* sched_setaffinity() of @tid (0: this thread) for sets of any size. */
 int cpuset_pin(int tid, const struct cpuset *set, struct err *e);
 void cpuset_release(struct cpuset *set);

@@ -16,7 +16,10 @@ extern const struct knob_ops knob_netdev;
 extern const struct knob_ops knob_pause;
 extern const struct knob_ops knob_qdisc;
 extern const struct knob_ops knob_ring;
+extern const struct knob_ops knob_power;
+extern const struct knob_ops knob_scheduler;
 extern const struct knob_ops knob_sysctl;
 extern const struct knob_ops knob_thread;
+extern const struct knob_ops knob_watchdog;
 
 #endif
