@@ -19,19 +19,24 @@
 
 /*
  * The target is the instance itself as JSON, so that the journal alone can run the undo:
- * {"set":"...","undo":"...","read":"...","expect":"...","witness":"..."}.
- * Values: "set" for what the set command makes, "reads TEXT" for what the read command prints.
+ * {"set":"...","undo":"...","read":"...","expect":"...","verify":"...","witness":"..."}.
+ * Values: "set" for what the set command makes, "reads TEXT" for what the read command prints; with
+ * verify and no read, "set" and "not set" for what verify says.
  */
 
 #define LIMIT_NS (30 * NS_PER_S)
 #define VALUE_SET "set"
+#define VALUE_NOT_SET "not set"
 #define VALUE_READS "reads "
+/* The variable that gives undo what read had printed before. */
+#define OLD "IRQLAB_OLD"
 
 struct command_cfg {
 	char *set;
 	char *undo;
 	char *read;
 	char *expect;
+	char *verify;
 	char *witness;
 };
 
@@ -39,11 +44,13 @@ static const struct opt command_options[] = {
 	{ "set", OPT_COMMAND, offsetof(struct command_cfg, set), NULL,
 	  "shell command that makes the change, within 30 s" },
 	{ "undo", OPT_COMMAND, offsetof(struct command_cfg, undo), NULL,
-	  "shell command that takes it back; must bear being run twice" },
+	  "shell command that takes it back, also twice; $IRQLAB_OLD is what read had printed" },
 	{ "read", OPT_COMMAND, offsetof(struct command_cfg, read), "",
 	  "shell command that prints the current value" },
 	{ "expect", OPT_STRING, offsetof(struct command_cfg, expect), "",
 	  "what read prints after set; without it: anything else than before" },
+	{ "verify", OPT_COMMAND, offsetof(struct command_cfg, verify), "",
+	  "shell command that succeeds when the setting is in effect, and only then" },
 	{ "witness", OPT_COMMAND, offsetof(struct command_cfg, witness), "",
 	  "shell command that prints a number that grows when the change works" },
 	{},
@@ -115,9 +122,21 @@ static int command_resolve(const struct host *host, const struct instance *inst,
 	if (target.failed || value.failed)
 		return err_nomem(e, cfg.set);
 	r = knob_settings_add(ret, buf_str(&target), buf_str(&value), e);
+	/* what verify says is known beforehand; what read prints only with expect */
 	if (r >= 0)
-		ret->v[ret->nr - 1].blind = !*cfg.expect;
+		ret->v[ret->nr - 1].blind = !*cfg.expect && !(*cfg.verify && !*cfg.read);
 	return r;
+}
+
+/* Does verify succeed?  Asked of a shell of its own, so that it may say "exit". */
+static int read_verify(const struct command_cfg *cfg, char **ret, struct err *e)
+{
+	_cleanup_(buf_release) struct buf b = {};
+
+	buf_puts(&b, "if sh -c ");
+	shell_quote(&b, cfg->verify);
+	buf_puts(&b, " >&2; then echo " VALUE_SET "; else echo " VALUE_NOT_SET "; fi");
+	return b.failed ? err_nomem(e, cfg->verify) : shell_run(buf_str(&b), LIMIT_NS, ret, e);
 }
 
 static int command_read(const struct host *host, const char *target, char **ret, struct err *e)
@@ -130,6 +149,8 @@ static int command_read(const struct host *host, const char *target, char **ret,
 	(void)host;
 	if (r < 0)
 		return r;
+	if (!*cfg.read && *cfg.verify)
+		return read_verify(&cfg, ret, e);
 	if (!*cfg.read)
 		return err_set(e, -ENODATA, "\"%s\" has no read", cfg.set);
 	r = shell_run(cfg.read, LIMIT_NS, &text, e);
@@ -140,20 +161,49 @@ static int command_read(const struct host *host, const char *target, char **ret,
 	return *ret ? 0 : err_nomem(e, target);
 }
 
+static bool reads(const char *value, const char *text)
+{
+	return strncmp(value, VALUE_READS, strlen(VALUE_READS)) == 0 &&
+	       strcmp(value + strlen(VALUE_READS), text) == 0;
+}
+
+static int run_set(const struct command_cfg *cfg, struct err *e)
+{
+	int r = shell_run(cfg->set, LIMIT_NS, NULL, e);
+
+	/* with no read, verify is what reads back */
+	if (r >= 0 && *cfg->verify && *cfg->read) {
+		r = shell_run(cfg->verify, LIMIT_NS, NULL, e);
+		if (r < 0)
+			err_wrap(e, "was set, but verify says that it is not in effect");
+	}
+	return r;
+}
+
+static int run_undo(const struct command_cfg *cfg, const char *value, struct err *e)
+{
+	_cleanup_(buf_release) struct buf old = {};
+
+	if (strncmp(value, VALUE_READS, strlen(VALUE_READS)) == 0)
+		buf_printf(&old, OLD "=%s", value + strlen(VALUE_READS));
+	else
+		buf_puts(&old, OLD "=");
+	return old.failed ? err_nomem(e, cfg->undo)
+			  : shell_run_env(cfg->undo, buf_str(&old), LIMIT_NS, NULL, e);
+}
+
 static int command_write(const struct host *host, const char *target, const char *value,
 			 struct err *e)
 {
 	_cleanup_(cfg_release) struct command_cfg cfg = {};
 	int r = parse_target(target, &cfg, e);
-	bool set;
 
 	(void)host;
 	if (r < 0)
 		return r;
-	set = strcmp(value, VALUE_SET) == 0 ||
-	      (*cfg.expect && strncmp(value, VALUE_READS, strlen(VALUE_READS)) == 0 &&
-	       strcmp(value + strlen(VALUE_READS), cfg.expect) == 0);
-	return shell_run(set ? cfg.set : cfg.undo, LIMIT_NS, NULL, e);
+	if (strcmp(value, VALUE_SET) == 0 || (*cfg.expect && reads(value, cfg.expect)))
+		return run_set(&cfg, e);
+	return run_undo(&cfg, value, e);
 }
 
 static int command_witness(const struct host *host, const char *target, struct witness *ret,
@@ -187,7 +237,7 @@ static int command_usable(const struct host *host, struct err *why)
 
 const struct knob_ops knob_command = {
 	.plugin = { .name = "command",
-		    .help = "a pair of shell commands, one to set and one to undo",
+		    .help = "shell commands: set and undo, read, verify, witness",
 		    .options = command_options },
 	.usable = command_usable,
 	.resolve = command_resolve,

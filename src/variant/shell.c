@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@
 struct child {
 	pid_t pid;
 	int pidfd;
-	int out, err; /* read ends */
+	int out, err, status; /* read ends */
 	struct buf text[2];
 };
 
@@ -34,6 +35,7 @@ static void child_release(struct child *c)
 	close_fdp(&c->pidfd);
 	close_fdp(&c->out);
 	close_fdp(&c->err);
+	close_fdp(&c->status);
 	buf_release(&c->text[0]);
 	buf_release(&c->text[1]);
 }
@@ -48,10 +50,22 @@ static void pipe_release(const struct pipe *p)
 	close_fdp(&p->fd[1]);
 }
 
-/* In the child: only calls that are safe after fork() in a process with threads. */
-static void exec_shell(const char *command, pid_t parent, int out, int err)
+/* What the processes between this one and the command need; all made before fork(). */
+struct job {
+	const char *command;
+	char **env;
+	pid_t parent;
+	int out, err, status; /* write ends */
+};
+
+/*
+ * From here to the end of supervise() only calls that are safe after fork() in a process with
+ * threads: system calls.
+ */
+static void exec_shell(const struct job *j, pid_t parent)
 {
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char *const argv[] = { (char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
+			       (char *)(uintptr_t)j->command, NULL };
 	sigset_t none;
 
 	setpgid(0, 0);
@@ -61,33 +75,160 @@ static void exec_shell(const char *command, pid_t parent, int out, int err)
 	sigemptyset(&none);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	if (null >= 0 && dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0)
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	execve("/bin/sh", argv, j->env);
 	_exit(126);
 }
 
-static int start(struct child *c, const char *command, struct err *e)
+/*
+ * Descriptors 0 to 3 for the command and the status, all others closed: whatever the agent holds,
+ * its lock above all, must not outlive it here.
+ */
+static bool arrange_files(const struct job *j)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int out = fcntl(j->out, F_DUPFD_CLOEXEC, 16), err = fcntl(j->err, F_DUPFD_CLOEXEC, 16);
+	int status = fcntl(j->status, F_DUPFD_CLOEXEC, 16);
+
+	return null >= 0 && dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0 &&
+	       dup2(status, 3) >= 0 && fcntl(3, F_SETFD, FD_CLOEXEC) >= 0 &&
+	       syscall(SYS_close_range, 4, ~0U, 0) == 0;
+}
+
+/* SIGKILL to each of our children: false when their list cannot be had (CONFIG_PROC_CHILDREN). */
+static bool kill_children(void)
+{
+	int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	pid_t pid = 0;
+
+	if (fd >= 0)
+		close(fd);
+	for (ssize_t i = 0; i < n; i++) {
+		if (text[i] >= '0' && text[i] <= '9') {
+			pid = pid * 10 + (text[i] - '0');
+			continue;
+		}
+		if (pid > 0)
+			kill(pid, SIGKILL);
+		pid = 0;
+	}
+	return n >= 0;
+}
+
+/*
+ * Whatever group or session they moved to, descendants whose parent died become our children; so
+ * killing children again and again ends them all.  What sleeps uninterruptibly is given up.
+ */
+static void end_all(pid_t shell)
+{
+	const struct timespec step = { 0, NS_PER_MS };
+
+	kill(-shell, SIGKILL);
+	for (int i = 0; i < 5000; i++) {
+		bool known = kill_children();
+		pid_t pid;
+
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+			;
+		if (pid < 0 || !known)
+			return;
+		nanosleep(&step, NULL);
+	}
+}
+
+/*
+ * A process between the agent and the command, which nobody kills with the agent: SIGKILL gives the
+ * agent no chance to end what it has started, and the kernel's "parent died" signal reaches
+ * children alone, not theirs.  When the command has ended, what it left running goes on.
+ */
+static void supervise(const struct job *j)
+{
+	struct pollfd fds[3] = { { .events = POLLIN }, { .events = POLLIN }, { .events = POLLIN } };
+	pid_t self = getpid(), shell;
+	int status = 0;
+	sigset_t term;
+
+	setpgid(0, 0);
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	if (!arrange_files(j) || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ||
+	    pthread_sigmask(SIG_BLOCK, &term, NULL) != 0)
+		_exit(126);
+	fds[0].fd = (int)syscall(SYS_pidfd_open, j->parent, 0);
+	fds[1].fd = signalfd(-1, &term, SFD_CLOEXEC);
+	if (fds[0].fd < 0 || fds[1].fd < 0 || getppid() != j->parent)
+		_exit(126);
+	shell = _Fork();
+	if (shell == 0)
+		exec_shell(j, self);
+	fds[2].fd = shell > 0 ? (int)syscall(SYS_pidfd_open, shell, 0) : -1;
+	if (fds[2].fd < 0)
+		_exit(126);
+	while (poll(fds, 3, -1) < 0 && errno == EINTR)
+		;
+	if (fds[2].revents && waitpid(shell, &status, 0) == shell) {
+		ssize_t ignored = write(3, &status, sizeof(status));
+
+		(void)ignored;
+		_exit(0);
+	}
+	end_all(shell);
+	_exit(0);
+}
+
+static size_t count(char *const *list)
+{
+	size_t n = 0;
+
+	while (list[n])
+		n++;
+	return n;
+}
+
+/* The environment with @extra ("NAME=VALUE", may be NULL); the strings are borrowed. */
+static char **make_env(const char *extra)
+{
+	size_t n = count(environ);
+	char **env = calloc(n + 2, sizeof(*env));
+
+	if (!env)
+		return NULL;
+	memcpy(env, environ, n * sizeof(*env));
+	env[n] = (char *)(uintptr_t)extra;
+	return env;
+}
+
+static int start(struct child *c, const char *command, const char *extra, struct err *e)
 {
 	_cleanup_(pipe_release) struct pipe out = { { -1, -1 } }, err = { { -1, -1 } };
-	pid_t parent = getpid();
+	_cleanup_(pipe_release) struct pipe status = { { -1, -1 } };
+	_cleanup_(freep) char **env = make_env(extra);
+	struct job job = { .command = command, .env = env, .parent = getpid() };
 
-	if (pipe2(out.fd, O_CLOEXEC) < 0 || pipe2(err.fd, O_CLOEXEC) < 0)
+	if (!env)
+		return err_nomem(e, command);
+	if (pipe2(out.fd, O_CLOEXEC) < 0 || pipe2(err.fd, O_CLOEXEC) < 0 ||
+	    pipe2(status.fd, O_CLOEXEC) < 0)
 		return err_sys(e, "pipe to a command");
+	job.out = out.fd[1];
+	job.err = err.fd[1];
+	job.status = status.fd[1];
 	c->pid = fork();
 	if (c->pid == 0)
-		exec_shell(command, parent, out.fd[1], err.fd[1]);
+		supervise(&job);
 	if (c->pid < 0)
 		return err_sys(e, "start a command");
-	setpgid(c->pid, c->pid);
 	c->out = take_fd(out.fd[0]);
 	c->err = take_fd(err.fd[0]);
+	c->status = take_fd(status.fd[0]);
 	fcntl(c->out, F_SETFL, O_NONBLOCK);
 	fcntl(c->err, F_SETFL, O_NONBLOCK);
 	c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	if (c->pidfd >= 0)
 		return 0;
 	err_sys(e, "watch a command");
-	kill(-c->pid, SIGKILL);
+	kill(c->pid, SIGTERM);
 	waitpid(c->pid, NULL, 0);
 	return e->code;
 }
@@ -156,27 +297,34 @@ static int failed(struct child *c, const char *command, int status, struct err *
 		       said.len ? ": " : "", buf_str(&said));
 }
 
-static int wait_reaped(pid_t pid)
+/* Reap the supervisor; what it says of the command's end, or that it was killed itself. */
+static int take_status(struct child *c)
 {
-	int status = 0;
+	int status = 0, own = 0;
 
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(c->pid, &own, 0) < 0 && errno == EINTR)
 		;
-	return status;
+	/* its write end is closed by now, unless another child was forked meanwhile */
+	fcntl(c->status, F_SETFL, O_NONBLOCK);
+	return read(c->status, &status, sizeof(status)) == (ssize_t)sizeof(status) ? status
+	       : WIFEXITED(own) && WEXITSTATUS(own)				   ? own
+										   : SIGKILL;
 }
 
-int shell_run(const char *command, uint64_t limit_ns, char **ret_output, struct err *e)
+int shell_run_env(const char *command, const char *extra, uint64_t limit_ns, char **ret_output,
+		  struct err *e)
 {
-	_cleanup_(child_release) struct child c = { .pidfd = -1, .out = -1, .err = -1 };
-	int r = start(&c, command, e), status;
+	_cleanup_(
+		child_release) struct child c = { .pidfd = -1, .out = -1, .err = -1, .status = -1 };
+	int r = start(&c, command, extra, e), status;
 	bool ended;
 
 	if (r < 0)
 		return r;
 	ended = wait_end(&c, limit_ns);
 	if (!ended)
-		kill(-c.pid, SIGKILL);
-	status = wait_reaped(c.pid);
+		kill(c.pid, SIGTERM);
+	status = take_status(&c);
 	if (!ended)
 		return err_set(e, -ETIMEDOUT, "command \"%s\" did not end within %g s: killed",
 			       command, (double)limit_ns * 1e-9);
@@ -187,4 +335,21 @@ int shell_run(const char *command, uint64_t limit_ns, char **ret_output, struct 
 	trim(&c.text[0]);
 	*ret_output = buf_take(&c.text[0]);
 	return *ret_output ? 0 : err_nomem(e, command);
+}
+
+int shell_run(const char *command, uint64_t limit_ns, char **ret_output, struct err *e)
+{
+	return shell_run_env(command, NULL, limit_ns, ret_output, e);
+}
+
+int shell_quote(struct buf *out, const char *word)
+{
+	buf_putc(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_puts(out, "'\\''");
+		else
+			buf_putc(out, *word);
+	}
+	return buf_putc(out, '\'');
 }
