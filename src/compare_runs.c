@@ -14,6 +14,8 @@
 #include "base/text.h"
 #include "cmdline.h"
 #include "registry.h"
+#include "report/environment.h"
+#include "report/format.h"
 #include "stats/stats.h"
 #include "store/store.h"
 
@@ -195,31 +197,33 @@ static struct json_object *json_row(const struct row *row)
 	return o;
 }
 
-/* Keys whose values differ, or that one side lacks: so that a governor is not taken for a patch. */
-static struct json_object *differences(const struct side *a, const struct side *b)
+static void print_environment(struct json_object *env, struct buf *out)
 {
-	_cleanup_(json_putp) struct json_object *ea = json_tokener_parse(a->info.env);
-	_cleanup_(json_putp) struct json_object *eb = json_tokener_parse(b->info.env);
-	struct json_object *out = json_object_new_object();
+	struct json_object *facts = json_field_object(env, "facts");
+	static const char *const sides[] = { "only_a", "only_b" };
 
-	if (!json_object_is_type(ea, json_type_object) ||
-	    !json_object_is_type(eb, json_type_object))
-		return out;
-	json_object_object_foreach(ea, key, value)
+	json_object_object_foreach(facts, key, pair)
 	{
-		struct json_object *other = NULL;
+		struct json_object *a = json_object_array_get_idx(pair, 0),
+				   *b = json_object_array_get_idx(pair, 1);
+		_cleanup_(buf_release) struct buf line = {};
 
-		if (json_object_object_get_ex(eb, key, &other) && json_object_equal(value, other))
-			continue;
-		other = json_object_get(other);
-		value = json_object_get(value);
-		struct json_object *pair = json_object_new_array();
-
-		json_object_array_add(pair, value);
-		json_object_array_add(pair, other);
-		json_object_object_add(out, key, pair);
+		buf_printf(&line, "environment: %s: %s -> %s", key,
+			   a ? json_object_get_string(a) : "(not known)",
+			   b ? json_object_get_string(b) : "(not known)");
+		format_wrap(out, "", 4, buf_str(&line));
 	}
-	return out;
+	for (size_t s = 0; s < ARRAY_SIZE(sides); s++) {
+		struct json_object *list = json_field_array(env, sides[s]);
+
+		for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+			_cleanup_(buf_release) struct buf line = {};
+
+			buf_printf(&line, "audit, only of the %s run: %s", s ? "second" : "first",
+				   json_object_get_string(json_object_array_get_idx(list, i)));
+			format_wrap(out, "", 4, buf_str(&line));
+		}
+	}
 }
 
 static const char caveat[] =
@@ -231,7 +235,7 @@ static const char caveat[] =
 static int print(const struct side *a, const struct side *b, const struct row *rows, size_t nr,
 		 bool json, struct buf *out)
 {
-	_cleanup_(json_putp) struct json_object *env = differences(a, b);
+	_cleanup_(json_putp) struct json_object *env = environment_diff(a->info.env, b->info.env);
 	_cleanup_(json_putp) struct json_object *o = json_object_new_object();
 	struct json_object *list = json_object_new_array();
 	bool same_plan = strcmp(a->info.plan, b->info.plan) == 0;
@@ -239,7 +243,9 @@ static int print(const struct side *a, const struct side *b, const struct row *r
 	json_object_object_add(o, "a", json_object_new_int64(a->id));
 	json_object_object_add(o, "b", json_object_new_int64(b->id));
 	json_object_object_add(o, "rows", list);
-	json_object_object_add(o, "environment", json_object_get(env));
+	json_object_object_add(o, "environment", json_object_get(json_field_object(env, "facts")));
+	json_object_object_add(o, "audit_only_a", json_object_get(json_field_array(env, "only_a")));
+	json_object_object_add(o, "audit_only_b", json_object_get(json_field_array(env, "only_b")));
 	json_object_object_add(o, "same_plan", json_object_new_boolean(same_plan));
 	for (size_t i = 0; i < nr; i++)
 		json_object_array_add(list, json_row(&rows[i]));
@@ -254,8 +260,7 @@ static int print(const struct side *a, const struct side *b, const struct row *r
 	if (!same_plan)
 		buf_puts(out,
 			 "The plans differ: what they call by one name need not be one thing.\n");
-	json_object_object_foreach(env, key, pair)
-		buf_printf(out, "environment: %s: %s\n", key, json_object_to_json_string(pair));
+	print_environment(env, out);
 	return out->failed ? -ENOMEM : 0;
 }
 

@@ -2,7 +2,6 @@
 /* The sections of the page in the order of the page. */
 #include <ctype.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -835,50 +834,7 @@ void section_trials(const struct report *rep, struct buf *out)
 	section_end(out);
 }
 
-/* ---- environment and plan ---- */
-
-static void env_row(const char *prefix, const char *name, struct json_object *v, struct buf *out)
-{
-	buf_puts(out, "<tr><th scope=\"row\">");
-	svg_escape(out, prefix);
-	buf_puts(out, *prefix ? "." : "");
-	svg_escape(out, name);
-	buf_puts(out, "</th><td class=\"text\">");
-	svg_escape(out, v ? json_object_get_string(v) : "");
-	buf_puts(out, "</td></tr>\n");
-}
-
-/* Objects become rows "kernel.release"; what is nested deeper stays JSON. */
-static void env_rows(struct json_object *o, struct buf *out)
-{
-	json_object_object_foreach(o, name, v)
-	{
-		if (!json_object_is_type(v, json_type_object)) {
-			env_row("", name, v, out);
-			continue;
-		}
-		json_object_object_foreach(v, inner, w)
-		{
-			env_row(name, inner, w, out);
-		}
-	}
-}
-
-void section_environment(const struct report *rep, struct buf *out)
-{
-	struct json_object *o = json_tokener_parse(rep->run.env ? rep->run.env : "");
-
-	section(out, "environment", "Environment");
-	if (o && json_object_is_type(o, json_type_object)) {
-		buf_puts(out, "<div class=\"scroll\"><table><tbody>\n");
-		env_rows(o, out);
-		buf_puts(out, "</tbody></table></div>\n");
-	} else {
-		hint(out, "Nothing was stored about the machine.");
-	}
-	json_object_put(o);
-	section_end(out);
-}
+/* ---- plan ---- */
 
 void section_plan(const struct report *rep, struct buf *out)
 {

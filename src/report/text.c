@@ -210,6 +210,7 @@ static void text_beside(const struct report *rep, struct buf *out)
 	text_levels(rep, out);
 	text_witnesses(rep, out);
 	text_warnings(rep, out);
+	text_environment(rep, out);
 	if (out->len == before)
 		buf_puts(out,
 			 "  nothing: no missed wake-ups or steal were measured, no warnings\n");

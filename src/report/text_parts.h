@@ -13,6 +13,8 @@ void text_derived(const struct report *rep, struct buf *out);
 void text_exchange(const struct report *rep, struct buf *out);
 /* Lines of "beside it". */
 void text_levels(const struct report *rep, struct buf *out);
+/* What the audit said of the machine, and what was mended. */
+void text_environment(const struct report *rep, struct buf *out);
 void text_noise(const struct report *rep, struct buf *out);
 
 #endif
