@@ -9,7 +9,7 @@
 #include "run_plan.h"
 
 struct run_cfg {
-	bool resume, quiet, json, aa, yes;
+	bool resume, quiet, json, aa, yes, fix, force, identify;
 	char *db, *output;
 };
 
@@ -26,6 +26,15 @@ static const struct cmdline_opt options[] = {
 	{ { "yes", OPT_BOOL, offsetof(struct run_cfg, yes), "",
 	    "the plan's commands have been read and may run" },
 	  'y' },
+	{ { "fix", OPT_BOOL, offsetof(struct run_cfg, fix), "",
+	    "set what irqlab audit would mend, for the length of the run" },
+	  0 },
+	{ { "force", OPT_BOOL, offsetof(struct run_cfg, force), "",
+	    "run although the audit finds that it would say nothing" },
+	  0 },
+	{ { "identify", OPT_BOOL, offsetof(struct run_cfg, identify), "",
+	    "store host name, serial number and addresses too" },
+	  0 },
 	{ { "json", OPT_BOOL, offsetof(struct run_cfg, json), "", "print the verdict as JSON" },
 	  0 },
 	{ { "quiet", OPT_BOOL, offsetof(struct run_cfg, quiet), "", "no progress line" }, 'q' },
@@ -44,7 +53,10 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 				       .resume = cfg->resume,
 				       .quiet = cfg->quiet,
 				       .yes = cfg->yes,
-				       .aa = cfg->aa };
+				       .aa = cfg->aa,
+				       .force = cfg->force,
+				       .fix = cfg->fix,
+				       .identify = cfg->identify };
 	_cleanup_(run_outcome_release) struct run_outcome done = {};
 	struct err ignored = {};
 	int rc = run_plan(&q, &done, e);
@@ -71,6 +83,8 @@ const struct command cmd_run = {
 		"--aa makes every variant a copy of the first: what then differs is this bench's noise. Later\n"
 		"reports print it beside every effect: irqlab run --aa plans/demo.yaml\n"
 		"Commands of a plan run as root: they are shown, and a person is asked, unless --yes.\n"
+		"Before the first trial the machine is audited (irqlab audit PLAN); a veto ends the run there.\n"
+		"Addresses of network cards, serial numbers and the host name are not stored.\n"
 		"Exit codes: 0 better or same, 4 undecided or vetoed, 5 worse, 3 machine not restored,\n"
-		"77 cannot run here (no root, or another run has the machine).",
+		"77 cannot run here (no root, another run has the machine, or the audit has a veto).",
 };

@@ -12,12 +12,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json_field.h"
+#include "base/personal.h"
 #include "base/signals.h"
 #include "cmdline.h"
 #include "cmd_output.h"
 #include "file.h"
 #include "registry.h"
 #include "report/queries.h"
+#include "run_audit.h"
 #include "run_consent.h"
 #include "run_plan.h"
 #include "run_view.h"
@@ -191,6 +193,17 @@ static int load_plan(struct run *r, struct err *e)
 	return rc < 0 ? EXIT_USAGE : 0;
 }
 
+/* The plan's path without the name of whose home it is in. */
+static char *stored_path(const struct run *r)
+{
+	_cleanup_(buf_release) struct buf path = {};
+
+	if (r->cfg->identify)
+		return strdup(r->file);
+	personal_path(&path, r->file, secure_getenv("HOME"));
+	return buf_take(&path);
+}
+
 static int add_run(struct run *r, struct json_object *env, struct err *e)
 {
 	const char **names = calloc(r->plan.nr_variants + r->plan.nr_scenarios + 2, sizeof(*names));
@@ -202,7 +215,7 @@ static int add_run(struct run *r, struct json_object *env, struct err *e)
 				 .aa = r->aa,
 				 .started_ns = clock_wall_ns() };
 	char version[] = IRQLAB_VERSION;
-	_cleanup_(freep) char *file = strdup(r->file);
+	_cleanup_(freep) char *file = stored_path(r);
 	_cleanup_(freep) char *env_text =
 		strdup(json_object_to_json_string_ext(env, JSON_C_TO_STRING_PLAIN));
 	int rc;
@@ -256,6 +269,7 @@ static int open_bench(struct run *r, struct err *e)
 	if (rc >= 0)
 		rc = plan_commands(&r->plan, &plan_plugins, &commands, e);
 	spec.commands = commands.len > 0;
+		rc = run_audit_spec(r->cfg, r->env, &spec, e);
 	if (rc >= 0)
 		rc = conductor_start(&r->conductor, buf_str(&path), r->stop_fd, e);
 	if (rc >= 0)
@@ -263,6 +277,9 @@ static int open_bench(struct run *r, struct err *e)
 	if (rc < 0)
 		return rc == -EBUSY || rc == -EACCES || rc == -EPERM || rc == -EROFS ? EXIT_CANNOT
 										     : rc;
+	rc = run_audit_heed(r->cfg, env, e);
+	if (rc != 0)
+		return rc;
 	/* the machine is ours from here: nobody else adds trials to this run now */
 	rc = r->id ? same_machine(r, env, e) : add_run(r, env, e);
 	if (rc >= 0)
@@ -317,6 +334,9 @@ static int one_trial(struct run *r, size_t position, struct err *e)
 	if (rc < 0)
 		return rc;
 	discard_check(&r->plan, &records, &result);
+	rc = run_audit_mask(r->cfg, &records, &result, e);
+	if (rc < 0)
+		return rc;
 	rc = store_result(r, position, &result, &records, e);
 	r->view.spent_ns += clock_mono_ns() - began;
 	r->view.measured++;

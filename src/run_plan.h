@@ -16,8 +16,11 @@ struct run_request {
 		output; /* a file that will be written at the end: refused before if it cannot be */
 	const char *db; /* as on the command line */
 	bool resume, quiet;
-	bool yes; /* what the plan has a shell run has been agreed to */
-	bool aa; /* every variant is the baseline */
+	bool yes;      /* what the plan has a shell run has been agreed to */
+	bool aa;       /* every variant is the baseline */
+	bool force;    /* run although the audit has a veto */
+	bool fix;      /* what the audit finds and a knob mends is set for the run */
+	bool identify; /* host name, serial number and addresses are stored */
 };
 
 struct run_outcome {

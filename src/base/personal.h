@@ -18,8 +18,8 @@ struct buf;
  *             less than three characters: not looked for, it would hit what is none
  *
  * Replaced: addresses of network cards (six pairs of hex digits or more, joined by ":" or "-"),
- * the digits of interface names made from one ("enx..."), UUIDs, what follows "UUID=", and what follows "serial",
- * "serial number" and "SerialNumber" with ":" or "=".  Cost: linear in @text.
+ * the digits of interface names made from one ("enx..."), UUIDs, what follows "UUID=", and what
+ * follows "serial", "serial number" and "SerialNumber" with ":" or "=".  Cost: linear in @text.
  */
 void personal_mask(struct buf *out, const char *text, const char *host_name);
 

@@ -74,6 +74,18 @@ static int take_machine(struct bench *b, const struct bench_spec *spec, struct e
 	return r < 0 ? err_wrap(e, "setup") : 0;
 }
 
+static int look_around(struct bench *b, const struct bench_spec *spec, struct err *e)
+{
+	int r = audit_goal_copy(&spec->goal, &b->goal, e);
+
+	b->identify = spec->identify;
+	if (r >= 0)
+		r = bench_audit(b, e);
+	if (r >= 0 && spec->fix)
+		r = bench_mend(b, e);
+	return r < 0 ? err_wrap(e, "audit") : 0;
+}
+
 static struct bench *bench_new(const struct trial_plugins *plugins)
 {
 	struct bench *b = calloc(1, sizeof(*b));
@@ -109,6 +121,8 @@ int bench_open(struct bench **ret, const struct bench_spec *spec,
 	if (!b)
 		return err_nomem(e, "bench");
 	r = take_machine(b, spec, e);
+	if (r >= 0)
+		r = look_around(b, spec, e);
 	if (r < 0) {
 		bench_close(b, &ignored);
 		return r;
@@ -119,12 +133,17 @@ int bench_open(struct bench **ret, const struct bench_spec *spec,
 
 int bench_close(struct bench *b, struct err *e)
 {
+	struct err first = {};
 	int r = 0;
 
 	if (!b)
 		return 0;
-	if (b->setup)
-		r = variant_undo(b->setup, e);
+	r = bench_unmend(b, &first);
+	if (b->setup && variant_undo(b->setup, e) < 0)
+		r = e->code;
+	else if (r < 0)
+		*e = first;
+	bench_audit_release(b);
 	peer_close(b->link);
 	journal_close(b->journal);
 	lock_release(b->lock);

@@ -52,6 +52,7 @@ void bench_spec_release(struct bench_spec *s)
 	free(s->addr);
 	free(s->dut);
 	instances_release(&s->setup);
+	audit_goal_release(&s->goal);
 	*s = (struct bench_spec){};
 }
 
@@ -65,13 +66,16 @@ struct json_object *bench_spec_to_json(const struct bench_spec *s)
 	add_string(o, "dut", s->dut);
 	add_u64(o, "commands", s->commands);
 	json_object_object_add(o, "setup", instances_to_json(&s->setup));
+	json_object_object_add(o, "goal", audit_goal_to_json(&s->goal));
+	add_u64(o, "fix", s->fix);
+	add_u64(o, "identify", s->identify);
 	return o;
 }
 
 int bench_spec_from_json(struct json_object *o, struct bench_spec *ret, struct err *e)
 {
 	_cleanup_(bench_spec_release) struct bench_spec s = {};
-	uint64_t peer = 0, port = 0, commands = 0;
+	uint64_t peer = 0, port = 0, commands = 0, fix = 0, identify = 0;
 	int r = take_u64(o, "peer", &peer, e);
 
 	if (r >= 0)
@@ -86,9 +90,17 @@ int bench_spec_from_json(struct json_object *o, struct bench_spec *ret, struct e
 		r = take_u64(o, "commands", &commands, e);
 	if (r >= 0)
 		r = take_instances(o, "setup", &s.setup, e);
+	if (r >= 0)
+		r = audit_goal_from_json(json_field_object(o, "goal"), &s.goal, e);
+	if (r >= 0)
+		r = take_u64(o, "fix", &fix, e);
+	if (r >= 0)
+		r = take_u64(o, "identify", &identify, e);
 	if (r < 0)
 		return r;
 	s.commands = commands != 0;
+	s.fix = fix != 0;
+	s.identify = identify != 0;
 	s.peer = (enum peer_kind)peer;
 	s.port = (uint16_t)port;
 	*ret = s;

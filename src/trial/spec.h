@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "audit/goal.h"
 #include "plan/plan.h"
 
 struct err;
@@ -21,6 +22,9 @@ struct bench_spec {
 	char *dut; /* NULL: find out */
 	bool commands; /* a shell runs something of the plan */
 	struct instances setup;
+	struct audit_goal goal; /* for the audit */
+	bool fix;		/* what the audit finds and a knob mends is set for the run */
+	bool identify;		/* host name and addresses are facts */
 };
 
 struct trial_spec {

@@ -34,6 +34,8 @@ int bench_spec_of_plan(const struct plan *p, struct bench_spec *ret, struct err 
 		r = copy_string(p->dut, &s.dut, e);
 	if (r >= 0)
 		r = copy_instances(&p->setup, &s.setup, e);
+	if (r >= 0)
+		r = audit_goal_of_plan(p, &s.goal, e);
 	if (r < 0)
 		return r;
 	*ret = s;

@@ -410,7 +410,11 @@ int trial_run(struct bench *b, const struct trial_spec *spec, struct trial_host 
 			 .sink = { .sink = { .emit = watch }, .next = sink, .result = &result },
 			 .result = &result };
 	struct err undo = {};
-	int rc = apply_and_measure(&r, &result.reason, &undo);
+	int rc = bench_changes(b, sink, e);
+
+	if (rc < 0)
+		return rc;
+	rc = apply_and_measure(&r, &result.reason, &undo);
 
 	if (undo.code < 0) {
 		*e = undo;

@@ -25,7 +25,7 @@ import json
 a, b = json.load(open('$work/quick.json')), json.load(open('$work/again.json'))
 assert a['verdicts'] == b['verdicts']"
 
-"$IRQLAB" run "$src/tests/plans/no-effect.yaml" --json -o "$work/no.html" >"$work/no.json" 2>&1
+"$IRQLAB" run --force "$src/tests/plans/no-effect.yaml" --json -o "$work/no.html" >"$work/no.json" 2>&1
 echo $? >"$work/rc"
 ok "without GRO the comparison exits undecided" grep -qx 4 "$work/rc"
 ok "its verdict is vetoed" json "$work/no.json" "r['verdicts'][0]['verdict'] == 'vetoed'"
