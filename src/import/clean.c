@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "import/clean.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -36,7 +37,8 @@ static size_t sequence_len(const unsigned char *s, const unsigned char *end)
 
 enum glyph { GLYPH_TEXT, GLYPH_BLANK, GLYPH_NOTHING };
 
-/* No-break and other wide blanks, zero-width marks, control characters. */
+/* No-break and other wide blanks, zero-width marks, control characters; the lines that terminals
+ * draw around and between their panes are blanks too. */
 static enum glyph classify(const unsigned char *s, size_t n)
 {
 	if (n == 2)
@@ -48,7 +50,8 @@ static enum glyph classify(const unsigned char *s, size_t n)
 			return GLYPH_BLANK;
 		return s[2] <= 0x8f ? GLYPH_NOTHING : GLYPH_TEXT;
 	}
-	if (n == 3 && memcmp(s, "\xe3\x80\x80", 3) == 0)
+	if (n == 3 &&
+	    (memcmp(s, "\xe3\x80\x80", 3) == 0 || (s[0] == 0xe2 && (s[1] == 0x94 || s[1] == 0x95))))
 		return GLYPH_BLANK;
 	return n == 3 && memcmp(s, "\xef\xbb\xbf", 3) == 0 ? GLYPH_NOTHING : GLYPH_TEXT;
 }
@@ -117,6 +120,16 @@ static void put_bytes(struct line *l, const unsigned char *s, size_t n, bool bla
 	buf_add(&l->text, s, n);
 }
 
+/* Word processors write "0.00-1.00" with a dash or a minus. */
+static bool is_dash(const struct line *l, const unsigned char *s, const unsigned char *end)
+{
+	if (memcmp(s, "\xe2\x88\x92", 3) != 0 &&
+	    (s[0] != 0xe2 || s[1] != 0x80 || s[2] < 0x90 || s[2] > 0x95))
+		return false;
+	return l->text.len && isdigit((unsigned char)l->text.data[l->text.len - 1]) &&
+	       end - s > 3 && isdigit(s[3]);
+}
+
 /* One character, as it stands in the text or as an entity has named it. */
 static const unsigned char *character(struct cleaner *c, const unsigned char *s,
 				      const unsigned char *end, bool *blank)
@@ -132,7 +145,9 @@ static const unsigned char *character(struct cleaner *c, const unsigned char *s,
 		g = classify(latin, 2);
 	else if (*s < 0x20 || *s == 0x7f)
 		g = GLYPH_NOTHING;
-	if (g == GLYPH_TEXT)
+	if (n == 3 && !*blank && is_dash(&c->out, s, end))
+		buf_putc(&c->out.text, '-');
+	else if (g == GLYPH_TEXT)
 		put_bytes(&c->out, n ? s : latin, n ? n : 2, *blank);
 	if (g != GLYPH_NOTHING)
 		*blank = g == GLYPH_BLANK;

@@ -102,6 +102,67 @@ static int hand_late_items(struct import_reader *r, size_t nr, struct err *e)
 	return failed;
 }
 
+/* ---- text in strings: what an API says of an issue, what a play book has run */
+
+/* Whether the elements of array @v are lines of a text. */
+static bool is_lines(const struct json_val *v)
+{
+	size_t n = 0;
+
+	for (const struct json_val *item = v->child; item; item = item->next, n++)
+		if (item->kind != JSON_STRING)
+			return false;
+	return n > 1;
+}
+
+static void put_lines(struct buf *out, const char *s)
+{
+	buf_puts(out, s);
+	buf_putc(out, '\n');
+}
+
+/* Append the strings in @top that hold lines, in their order. */
+static void gather_texts(const struct json_val *top, struct buf *out)
+{
+	const struct json_val *stack[JSON_DEPTH + 1] = { top->child };
+	size_t depth = top->child ? 1 : 0;
+
+	while (depth > 0) {
+		const struct json_val *v = stack[depth - 1];
+		bool lines = v->kind == JSON_ARRAY && is_lines(v);
+
+		stack[depth - 1] = v->next;
+		depth -= !v->next;
+		if (v->kind == JSON_STRING && strchr(v->text, '\n'))
+			put_lines(out, v->text);
+		if (v->kind != JSON_ARRAY && v->kind != JSON_OBJECT)
+			continue;
+		for (const struct json_val *item = v->child; item && lines; item = item->next)
+			put_lines(out, item->text);
+		if (v->child && !lines && depth <= JSON_DEPTH)
+			stack[depth++] = v->child;
+	}
+}
+
+/* A document that is no program's.  Its strings may hold another one, but no third. */
+static int take_foreign(struct import_reader *r, bool whole, size_t nr, struct err *e)
+{
+	struct document *d = &r->doc;
+	size_t before = r->texts.len;
+
+	if (!r->in_texts)
+		gather_texts(d->parser.top, &r->texts);
+	if (r->texts.failed)
+		return err_nomem(e, "import");
+	r->texts_line = d->line;
+	if (r->texts.len > before)
+		return r->sink->remark(r->sink, d->line,
+				       "the text in the strings of a JSON document is read", e);
+	if (!whole || nr == d->line)
+		return 0;
+	return r->sink->remark(r->sink, d->line, "a JSON document that no format knows", e);
+}
+
 /* The document is whole, or @why it is not. */
 static int close_document(struct import_reader *r, size_t nr, const char *why, struct err *e)
 {
@@ -118,11 +179,10 @@ static int close_document(struct import_reader *r, size_t nr, const char *why, s
 		recognise(r);
 	if (why && (d->ops || nr > d->line + 2))
 		failed = say_broken(r, nr, why, e);
-	if (failed == 0 && !why && !d->ops && nr > d->line)
-		failed = r->sink->remark(r->sink, d->line, "a JSON document that no format knows",
-					 e);
-	if (failed < 0 || !d->ops)
+	if (failed < 0)
 		return failed;
+	if (!d->ops)
+		return take_foreign(r, !why, nr, e);
 	if (d->ops->json_item)
 		failed = hand_late_items(r, nr, e);
 	if (failed < 0)
@@ -185,14 +245,18 @@ static int feed_end(struct import_reader *r, size_t nr, const char **ret_why, st
 static const char *find_start(const char *s, size_t len)
 {
 	const char *at = memchr(s, '{', len);
+	struct frame frame;
 
 	for (; at; at = strchr(at + 1, '{')) {
 		const char *p = at + 1;
+		bool apart = at == s || at[-1] == ' ' || at[-1] == ':';
 
-		if (at > s && at[-1] != ' ' && at[-1] != ':')
-			continue;
 		p += *p == ' ';
-		if (*p == '"' || (*p == '}' && at == s) || (!*p && (at == s || at[-1] == ' ')))
+		if (*p != '"' && *p != '}' && *p)
+			continue;
+		if (*p == '"' ? apart : *p == '}' ? at == s : at == s || at[-1] == ' ')
+			return at;
+		if (*p != '}' && frame_of(s, (size_t)(at - s), &frame))
 			return at;
 	}
 	return NULL;
@@ -267,6 +331,8 @@ static int begin(struct import_reader *r, struct part *p, const char *at, struct
 	buf_reset(&d->prefix);
 	if (buf_add(&d->prefix, p->s, (size_t)(at - p->s)) < 0)
 		return err_nomem(e, "import");
+	d->frame = (struct frame){};
+	(void)frame_of(p->s, d->prefix.len, &d->frame);
 	failed = feed(r, &body, e);
 	if (failed == 0 && body.why && !d->ops) {
 		d->open = false; /* something else in braces */
@@ -278,14 +344,37 @@ static int begin(struct import_reader *r, struct part *p, const char *at, struct
 	return failed;
 }
 
-/* @s behind what stood before the document on its first line. */
-static const char *behind_prefix(const struct document *d, const char *s)
+/* @s behind what stood before the document on its first line, or the like of it. */
+static const char *behind_prefix(struct document *d, const char *s)
 {
 	size_t n = d->prefix.len;
 
-	if (!n || strncmp(s, buf_str(&d->prefix), n) != 0)
+	if (!n)
 		return s;
-	return s + n;
+	if (strncmp(s, buf_str(&d->prefix), n) == 0)
+		return s + n + (s[n] == ' ');
+	return s + frame_match(&d->frame, s, &d->frame.number);
+}
+
+/* The lines that documents have held. */
+static int read_texts(struct import_reader *r, size_t nr, struct err *e)
+{
+	int failed = 0;
+
+	if (!r->texts.len || r->in_texts)
+		return 0;
+	r->in_texts = true;
+	for (const char *s = buf_str(&r->texts); *s && failed == 0;) {
+		size_t n = strcspn(s, "\n");
+
+		failed = cleaner_line(&r->inner, s, n, r->texts_line, false, e);
+		s += n + (s[n] == '\n');
+	}
+	if (failed == 0 && r->doc.open)
+		failed = close_document(r, nr, "the string that it stands in ends", e);
+	r->in_texts = false;
+	buf_reset(&r->texts);
+	return failed;
 }
 
 int document_line(struct import_reader *r, const struct line *l, struct err *e)
@@ -315,6 +404,8 @@ int document_line(struct import_reader *r, const struct line *l, struct err *e)
 		p.len -= p.used;
 		p.used = 0;
 	} while (failed == 0 && !p.text && !d->open && p.len);
+	if (failed == 0 && r->texts.len)
+		failed = read_texts(r, l->nr, e);
 	if (failed < 0 || !p.text || !p.len || l->rest)
 		return failed;
 	return reader_text(r, p.s, p.len, l, e);
@@ -327,7 +418,8 @@ int document_end(struct import_reader *r, struct err *e)
 
 	if (failed < 0 || !r->doc.open)
 		return failed;
-	return close_document(r, r->decoder.nr, "the text ends", e);
+	failed = close_document(r, r->decoder.nr, "the text ends", e);
+	return failed < 0 ? failed : read_texts(r, r->decoder.nr, e);
 }
 
 void document_release(struct document *d)

@@ -212,8 +212,10 @@ static bool is_sure(const char *line, const char *call)
 
 static void take_text(struct import_reader *r, const struct slot *s)
 {
-	const char *line = buf_str(&s->line.text);
-	size_t len = s->line.text.len;
+	uint64_t number;
+	size_t skip = frame_match(&r->frame, buf_str(&s->line.text), &number);
+	const char *line = buf_str(&s->line.text) + skip;
+	size_t len = s->line.text.len - skip;
 	bool called = false;
 
 	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++) {
@@ -232,10 +234,12 @@ static void take_text(struct import_reader *r, const struct slot *s)
 		miss_rows(&r->f[i]);
 		r->f[i].command_line = is_sure(line, call) ? s->line.nr : 0;
 		label_keep(&r->f[i].command, label_after_prompt(line, call), line + len);
+		r->f[i].command_bare = skip > 0;
 	}
 	if (called || label_is_markup(line))
 		return;
 	label_keep(&r->heading, line, line + len);
+	r->heading_bare = skip > 0;
 	r->heading_nr++;
 }
 
@@ -247,6 +251,9 @@ void reader_label(struct import_reader *r, struct import_feed *f)
 
 	f->command = buf_str(&p->command);
 	f->heading = p->heading_used == r->heading_nr ? "" : buf_str(&r->heading);
+	/* what stands in front of the lines may have become known behind them only */
+	f->command += p->command_bare ? 0 : frame_skip(&r->frame, f->command);
+	f->heading += r->heading_bare ? 0 : frame_skip(&r->frame, f->heading);
 }
 
 int reader_settle(struct import_reader *r, struct import_feed *f, size_t runs, size_t line,
@@ -269,85 +276,6 @@ int reader_settle(struct import_reader *r, struct import_feed *f, size_t runs, s
 	return took < 0 ? took : 0;
 }
 
-static struct import_line view(const struct line *l)
-{
-	return (struct import_line){ buf_str(&l->text), l->text.len, l->nr, l->redrawn };
-}
-
-/* The first line behind @i that may go on with its row, or NULL: the kernel speaks in between. */
-static struct slot *following(struct import_reader *r, size_t i)
-{
-	while (++i < r->nr_ahead)
-		if (!r->ahead[i].kernel)
-			return &r->ahead[i];
-	return NULL;
-}
-
-/* The same row without the prompt that a shell has printed into it. */
-static int try_without_prompt(struct import_feed *f, const struct import_line *l,
-			      const struct import_line *next)
-{
-	_cleanup_(buf_release) struct buf mended = {};
-	struct import_line line = *l;
-	const char *at;
-	size_t n = label_find_prompt(l->s, &at);
-
-	if (!n)
-		return -EBADMSG;
-	buf_add(&mended, l->s, (size_t)(at - l->s));
-	buf_puts(&mended, at + n);
-	if (mended.failed)
-		return -ENOMEM;
-	line.s = buf_str(&mended);
-	line.len = mended.len;
-	return f->ops->row(f, &line, next);
-}
-
-/* The same row with two lines behind it. */
-static int try_two_more(struct import_feed *f, const struct import_line *l,
-			const struct import_line *next, const struct import_line *last)
-{
-	_cleanup_(buf_release) struct buf joined = {};
-	struct import_line both = *next;
-
-	if (!next->len || !last->len)
-		return -EBADMSG;
-	if (buf_printf(&joined, "%s %s", next->s, last->s) < 0)
-		return -ENOMEM;
-	both.s = buf_str(&joined);
-	both.len = joined.len;
-	return f->ops->row(f, l, &both);
-}
-
-/* Give the row to @f in all ways in which it may be whole. *ret_used: lines behind it. */
-static int read_row(struct import_reader *r, struct import_feed *f, size_t *ret_used)
-{
-	static const struct import_line none = { .s = "" };
-	struct slot *second = following(r, 0);
-	struct slot *third = second ? following(r, (size_t)(second - r->ahead)) : NULL;
-	struct import_line l = view(&r->ahead[0].line);
-	struct import_line next = second ? view(&second->line) : none;
-	struct import_line last = third ? view(&third->line) : none;
-	const char *reason;
-	int took = f->ops->row(f, &l, &next);
-
-	*ret_used = took == 1;
-	if (took != -EBADMSG)
-		return took;
-	reason = f->reason;
-	took = try_without_prompt(f, &l, &next);
-	*ret_used = took == 1;
-	if (took == -EBADMSG) {
-		took = try_two_more(f, &l, &next, &last);
-		*ret_used = took == 1 ? 2 : 0;
-		if (took == 0) /* it was whole before: cannot be */
-			took = -EBADMSG;
-	}
-	if (took == -EBADMSG)
-		f->reason = reason;
-	return took;
-}
-
 static int take_row(struct import_reader *r, size_t i, struct err *e)
 {
 	struct import_feed *f = &r->f[i].feed;
@@ -356,12 +284,12 @@ static int take_row(struct import_reader *r, size_t i, struct err *e)
 	int took, failed;
 
 	reader_label(r, f);
-	took = read_row(r, f, &used);
+	took = rows_read(r, f, &used);
 	failed = reader_settle(r, f, runs, cur->line.nr, took, e);
 	if (failed < 0 || took < 0)
 		return failed;
 	for (rest = cur; used > 0; used--) {
-		rest = following(r, (size_t)(rest - r->ahead));
+		rest = rows_following(r, (size_t)(rest - r->ahead));
 		rest->taken = true;
 		last_line = rest->line.nr;
 	}
@@ -391,53 +319,191 @@ static void mind_greed(struct import_reader *r, size_t i, enum import_kind kind)
 		r->greedy &= ~(1ULL << i);
 }
 
-/* Ask the formats. *ret: the format of which it is a row, or IMPORT_NR_FORMATS. Return: whether
- * somebody knows the line. */
-static bool ask(struct import_reader *r, const struct slot *s, size_t *ret)
-{
-	struct import_line l = view(&s->line);
-	bool known = false;
+/* What the formats say to a line. */
+struct answer {
+	uint64_t asked, chatter; /* a bit a format */
+	size_t row;		 /* whose row it is, or IMPORT_NR_FORMATS */
+};
 
-	*ret = IMPORT_NR_FORMATS;
+/* Ask the formats.  Return: whether somebody knows the line. */
+static bool ask(struct import_reader *r, const struct slot *s, struct answer *ret)
+{
+	struct import_line l = rows_view(s);
+
+	*ret = (struct answer){ .row = IMPORT_NR_FORMATS };
 	for (uint64_t left = (s->marks | r->greedy) & ((1ULL << IMPORT_NR_FORMATS) - 1); left;
 	     left &= left - 1) {
 		size_t i = (size_t)__builtin_ctzll(left);
 		enum import_kind kind = import_formats[i]->sniff(&r->f[i].feed, &l);
 
-		known = known || kind != IMPORT_FOREIGN;
-		if (kind == IMPORT_CHATTER && import_formats[i]->chatter)
+		ret->asked |= 1ULL << i;
+		if (kind == IMPORT_CHATTER)
+			ret->chatter |= 1ULL << i;
+		if (kind != IMPORT_ROW)
+			continue;
+		ret->row = i;
+		return true;
+	}
+	return ret->chatter != 0;
+}
+
+/* The formats that know the line are told; those that want each line and do not know it tire. */
+static void tell(struct import_reader *r, const struct slot *s, const struct answer *a)
+{
+	struct import_line l = rows_view(s);
+
+	for (uint64_t left = a->asked; left; left &= left - 1) {
+		size_t i = (size_t)__builtin_ctzll(left);
+		bool chatter = a->chatter >> i & 1;
+
+		if (chatter && import_formats[i]->chatter)
 			import_formats[i]->chatter(&r->f[i].feed, &l);
-		mind_greed(r, i, kind);
-		if (kind == IMPORT_ROW) {
-			*ret = i;
+		mind_greed(r, i,
+			   chatter	 ? IMPORT_CHATTER
+			   : i == a->row ? IMPORT_ROW
+					 : IMPORT_FOREIGN);
+	}
+}
+
+/* ---- what stands in front of rows */
+
+static bool has_stamps(const struct answer *a)
+{
+	const uint64_t stamped = 1ULL << IMPORT_FORMAT_mpstat | 1ULL << IMPORT_FORMAT_sar;
+
+	return (a->chatter & stamped) != 0;
+}
+
+/* Whether @bare, to less of the line, is no worse an answer than @a. */
+static bool is_as_good(const struct answer *a, const struct answer *bare)
+{
+	if (a->row == IMPORT_NR_FORMATS && bare->row == IMPORT_NR_FORMATS)
+		return (a->chatter & bare->chatter) != 0;
+	return a->row == IMPORT_NR_FORMATS || a->row == bare->row;
+}
+
+/*
+ * A line that is understood as it is may still stand in a frame, the table's bare numbers behind
+ * it as well: its heading says it, when the next line has the same in front; or a row that has
+ * the program's mark, when lines are numbered.
+ */
+static void find_known_frame(struct import_reader *r, struct slot *s, struct answer *a)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	struct slot *next = rows_following(r, 0);
+	const char *text = buf_str(&s->line.text);
+	struct frame frame = {};
+	uint64_t number;
+	size_t n;
+
+	if (!next ||
+	    (a->row != IMPORT_NR_FORMATS && (!(s->marks >> a->row & 1) || !strpbrk(text, letters))))
+		return;
+	while ((n = frame_more(&frame, text)) != 0) {
+		struct answer bare;
+		size_t skip = s->skip;
+
+		/* tables of the system's own tools have times of their own */
+		if (frame.nr == 1 && *frame.kinds == FRAME_STAMP && has_stamps(a))
+			continue;
+		if (a->row != IMPORT_NR_FORMATS && !frame_has(&frame, FRAME_NUMBER))
+			continue;
+		if (!frame_match(&frame, buf_str(&next->line.text), &number))
+			continue;
+		s->skip = n;
+		if (ask(r, s, &bare) && is_as_good(a, &bare)) {
+			r->frame = frame;
+			*a = bare;
+		} else {
+			s->skip = skip;
+		}
+	}
+}
+
+/* Whether somebody knows @s behind one or more prefixes. */
+static bool find_frame(struct import_reader *r, struct slot *s, struct answer *a)
+{
+	const char *text = buf_str(&s->line.text);
+	struct frame frame = {};
+	size_t n;
+
+	while ((n = frame_more(&frame, text)) != 0) {
+		s->skip = n;
+		if (ask(r, s, a)) {
+			r->frame = frame;
 			return true;
 		}
 	}
-	return known;
+	s->skip = 0;
+	return false;
+}
+
+/* Whether somebody knows @s without what a reader has written behind it, which is dropped then. */
+static bool find_noted(struct import_reader *r, struct slot *s, struct answer *a)
+{
+	struct buf *text = &s->line.text;
+	const char *note = frame_find_note(buf_str(text));
+	size_t len = text->len;
+
+	if (!note)
+		return false;
+	text->len = (size_t)(note - buf_str(text));
+	text->data[text->len] = '\0';
+	if (ask(r, s, a) || find_frame(r, s, a))
+		return true;
+	text->data[text->len] = ' ';
+	text->len = len;
+	return false;
+}
+
+/* Whether somebody knows @s, in its frame or without it. */
+static bool ask_framed(struct import_reader *r, struct slot *s, struct answer *a)
+{
+	const uint64_t formats = (1ULL << IMPORT_NR_FORMATS) - 1;
+	uint64_t number;
+
+	s->skip = frame_match(&r->frame, buf_str(&s->line.text), &number);
+	if (s->skip) {
+		bool known = ask(r, s, a);
+
+		if (known)
+			r->frame.number = number;
+		if (known || s->skip == s->line.text.len)
+			return known;
+		s->skip = 0;
+	}
+	if (!ask(r, s, a)) {
+		return (s->marks & formats) && (find_frame(r, s, a) || find_noted(r, s, a));
+	}
+	r->frame = (struct frame){};
+	find_known_frame(r, s, a);
+	return true;
 }
 
 static int take_line(struct import_reader *r, struct err *e)
 {
 	struct slot *s = &r->ahead[0];
 	const char *text = buf_str(&s->line.text);
-	size_t i;
+	struct answer a;
 	int failed;
 
-	for (i = 0; i < IMPORT_NR_FORMATS && s->line.redrawn; i++)
+	for (size_t i = 0; i < IMPORT_NR_FORMATS && s->line.redrawn; i++)
 		r->f[i].feed.redrawn = true;
 	if (label_is_cut(text, s->line.text.len))
 		return r->sink->remark(r->sink, s->line.nr, "text was left out here", e);
 	if (!label_has_word(text))
 		return 0;
-	if (!ask(r, s, &i)) {
+	if (!ask_framed(r, s, &a)) {
+		tell(r, s, &a);
 		take_text(r, s);
 		return r->remarks.len ? reader_remarks(r, e) : 0;
 	}
-	if (i == IMPORT_NR_FORMATS)
+	tell(r, s, &a);
+	if (a.row == IMPORT_NR_FORMATS)
 		return r->remarks.len ? reader_remarks(r, e) : 0;
-	failed = take_row(r, i, e);
+	failed = take_row(r, a.row, e);
 	if (failed == 0) /* row() may have changed its mind about what it wants */
-		mind_greed(r, i, IMPORT_ROW);
+		mind_greed(r, a.row, IMPORT_ROW);
 	return failed < 0 ? failed : reader_deliver(r, e);
 }
 
@@ -464,6 +530,8 @@ static int push(struct import_reader *r, const char *s, size_t len, const struct
 
 	if (failed < 0)
 		return failed;
+	if (len > 4 && *s == '|' && s[len - 1] == '|') /* a table of one column */
+		len -= s[len - 2] == ' ' ? 2 : 1;
 	slot = &r->ahead[r->nr_ahead++];
 	buf_reset(&slot->line.text);
 	buf_add(&slot->line.text, s, len);
@@ -474,6 +542,7 @@ static int push(struct import_reader *r, const char *s, size_t len, const struct
 	slot->marks = marks_find(&marks, s, len);
 	slot->kernel = kernel;
 	slot->taken = false;
+	slot->skip = 0;
 	return 0;
 }
 
@@ -502,6 +571,12 @@ int reader_flush(struct import_reader *r, struct err *e)
 }
 
 static int take_clean(struct cleaner *c, const struct line *l, struct err *e)
+{
+	return document_line(c->arg, l, e);
+}
+
+/* Of a document's strings. */
+static int take_inner(struct cleaner *c, const struct line *l, struct err *e)
 {
 	return document_line(c->arg, l, e);
 }
@@ -540,6 +615,7 @@ int import_new(struct import_reader **ret, struct import_sink *sink, struct err 
 	r->sink = sink;
 	r->decoder = (struct decoder){ .emit = take_raw, .remark = take_remark, .arg = r };
 	r->cleaner = (struct cleaner){ .emit = take_clean, .arg = r };
+	r->inner = (struct cleaner){ .emit = take_inner, .arg = r };
 	for (size_t i = 0; i < IMPORT_NR_FORMATS; i++) {
 		r->f[i].feed.reader = r;
 		r->f[i].feed.ops = import_formats[i];
@@ -602,6 +678,8 @@ void import_freep(struct import_reader **reader)
 	document_release(&r->doc);
 	decoder_release(&r->decoder);
 	cleaner_release(&r->cleaner);
+	cleaner_release(&r->inner);
+	buf_release(&r->texts);
 	free(r);
 	*reader = NULL;
 }

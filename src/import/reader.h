@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "import/clean.h"
 #include "import/decode.h"
+#include "import/frame.h"
 #include "import/import_ops.h"
 #include "import/json_parser.h"
 
@@ -30,6 +31,7 @@ extern const struct import_ops *const import_formats[IMPORT_NR_FORMATS];
 struct slot {
 	struct line line;
 	uint64_t marks;
+	size_t skip; /* bytes of the line that stand in front of what the program has written */
 	bool kernel; /* a message of the kernel's */
 	bool taken;  /* was the rest of a row */
 };
@@ -42,6 +44,7 @@ struct held {
 struct per_format {
 	struct import_feed feed;
 	struct buf command;
+	bool command_bare;    /* without what stood in front of it */
 	size_t command_line;  /* of a command that surely is one; 0: none waits for its rows */
 	size_t heading_used;  /* number of the heading that its last run has taken */
 	unsigned int foreign; /* lines in a row that a greedy format did not want */
@@ -55,6 +58,7 @@ struct document {
 	struct import_feed *feed;     /* of @ops */
 	size_t line, last_line;
 	struct buf prefix;	/* what stands before it on each line: "JD> " */
+	struct frame frame;	/* ... or before the first one, and its like before the others */
 	unsigned int odd_lines; /* in a row: others between its own, or of one string */
 };
 
@@ -63,7 +67,9 @@ struct import_reader {
 	struct per_format f[IMPORT_NR_FORMATS];
 	uint64_t greedy; /* a bit a format */
 	struct buf heading;
-	size_t heading_nr; /* counts headings */
+	bool heading_bare;
+	size_t heading_nr;  /* counts headings */
+	struct frame frame; /* of the lines that were understood last */
 	struct slot ahead[IMPORT_AHEAD];
 	size_t nr_ahead;
 	struct held **held; /* by number */
@@ -73,6 +79,10 @@ struct import_reader {
 	struct cleaner cleaner;
 	bool html; /* what the decoder has said last */
 	struct document doc;
+	struct buf texts;     /* lines that a document's strings hold, until it has ended */
+	size_t texts_line;    /* ... where it begins */
+	struct cleaner inner; /* of these lines */
+	bool in_texts;
 	struct buf reason; /* of import_badf() */
 	struct buf
 		remarks; /* of import_remark() until they are handed over: number, NUL, text, NUL */
@@ -93,6 +103,14 @@ void reader_label(struct import_reader *r, struct import_feed *f);
  * are gone; skips are said.  Return: 0 or negative errno with @e. */
 int reader_settle(struct import_reader *r, struct import_feed *f, size_t runs, size_t line,
 		  int took, struct err *e);
+
+/* The line as the formats see it. */
+struct import_line rows_view(const struct slot *s);
+/* The first line behind @i that may go on with its row, or NULL: the kernel speaks in between. */
+struct slot *rows_following(struct import_reader *r, size_t i);
+/* Give the first line ahead, a row, to @f in all ways in which it may be whole.
+ * @ret_used: lines behind it that were part of it.  Return: as import_ops.row(). */
+int rows_read(struct import_reader *r, struct import_feed *f, size_t *ret_used);
 
 /* A cleaned line: text, JSON, or both. */
 int document_line(struct import_reader *r, const struct line *l, struct err *e);
