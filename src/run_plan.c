@@ -269,6 +269,7 @@ static int open_bench(struct run *r, struct err *e)
 	if (rc >= 0)
 		rc = plan_commands(&r->plan, &plan_plugins, &commands, e);
 	spec.commands = commands.len > 0;
+	if (rc >= 0)
 		rc = run_audit_spec(r->cfg, r->env, &spec, e);
 	if (rc >= 0)
 		rc = conductor_start(&r->conductor, buf_str(&path), r->stop_fd, e);

@@ -15,16 +15,18 @@ struct place {
 };
 
 /* "kernel.core_pattern: |/tmp/x" runs a program as surely as a command does. */
-static bool names_a_program(const struct plugin *plugin, const char *value)
+static bool names_a_program(const struct plugin *plugin, const char *key, const char *value)
 {
-	return plugin->free_keys && (*value == '/' || *value == '|');
+	bool any_setting = plugin->free_keys || strcmp(key, "value") == 0;
+
+	return any_setting && (*value == '/' || *value == '|');
 }
 
 static bool is_run(const struct plugin *plugin, const char *key, const char *value)
 {
-	const struct opt *row = plugin->options ? opt_find(plugin->options, key) : NULL;
+	const struct opt *row = opt_find(plugin->options, key);
 
-	return *value && (row ? row->type == OPT_COMMAND : names_a_program(plugin, value));
+	return *value && ((row && row->type == OPT_COMMAND) || names_a_program(plugin, key, value));
 }
 
 static void add_line(const struct place *at, const char *instance, const char *key,

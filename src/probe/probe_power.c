@@ -657,7 +657,7 @@ static double count_events(struct account *a, enum kind kind, const char *name, 
 		if (v > 0 && name)
 			emit_scalar(a->m, name, "count", item->label, v);
 	}
-	return known ? sum : NAN;
+	return known ? sum : (double)NAN;
 }
 
 static void account_throttling(struct account *a)

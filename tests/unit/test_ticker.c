@@ -175,7 +175,7 @@ static void a_file_that_vanishes_has_no_text_and_is_said(void **state)
 		put(&s, "other", "2\n");
 		assert_int_equal(ticker_new(&t, NS_PER_S, NS_PER_S, &e), 0);
 		for (int i = 0; i < TICKER_KEPT; i++)
-			id = add(t, s.fd, "counter", 8, 0);
+			add(t, s.fd, "counter", 8, 0);
 		id = add(t, s.fd, "other", 8, required ? TICKER_REQUIRED : 0);
 		assert_int_equal(id, TICKER_KEPT);
 		assert_int_equal(ticker_arm(t, &e), 0);
@@ -267,24 +267,24 @@ static void unknown_values_have_no_point(void **state)
 {
 	_cleanup_(ticker_freep) struct ticker *t = NULL;
 	struct scratch s = scratch_new();
-	double v[16], known = 0;
+	size_t known = 0, nr;
+	double v[16];
 	struct point points[16];
 	struct err e = {};
-	size_t id, nr;
 
 	put(&s, "counter", "1\n");
 	assert_int_equal(ticker_new(&t, INTERVAL, 10 * INTERVAL, &e), 0);
-	id = add(t, s.fd, "counter", 8, 0);
+	add(t, s.fd, "counter", 8, 0);
 	assert_int_equal(ticker_arm(t, &e), 0);
 	assert_int_equal(ticker_start(t, clock_mono_ns(), &e), 0);
 	usleep(50000);
 	assert_int_equal(ticker_stop(t, clock_mono_ns(), &e), 0);
 	for (size_t i = 0; i < ticker_intervals(t); i++) {
-		v[i] = i % 2 ? (double)i : NAN;
+		v[i] = i % 2 ? (double)i : (double)NAN;
 		known += i % 2;
 	}
 	nr = ticker_points(t, v, points);
-	assert_true((double)nr == known);
+	assert_int_equal(nr, known);
 	for (size_t i = 0; i < nr; i++) {
 		assert_true(points[i].v == (double)(2 * i + 1));
 		assert_int_equal(points[i].t_ns, ticker_boundary_ns(t, 2 * i + 2));
@@ -298,12 +298,11 @@ static void it_may_end_at_any_point(void **state)
 		_cleanup_(ticker_freep) struct ticker *t = NULL;
 		struct scratch s = scratch_new();
 		struct err e = {};
-		size_t id;
 
 		put(&s, "counter", "1\n");
 		assert_int_equal(ticker_new(&t, INTERVAL, 100 * INTERVAL, &e), 0);
 		if (steps > 0)
-			id = add(t, s.fd, "counter", 8, 0);
+			add(t, s.fd, "counter", 8, 0);
 		if (steps > 1)
 			assert_int_equal(ticker_arm(t, &e), 0);
 		if (steps > 2)
