@@ -546,12 +546,12 @@ static void a_device_without_it_is_named_with_its_driver(void **state)
 static void channels_give_steering_back(void **state)
 {
 	_cleanup_(freep) char *before = NULL, *between = NULL, *after = NULL;
-	static const char dump[] = "cd /proc/self/fd/9 && grep -r . class/net/va/queues/*/*ps_* | "
-				   "sort; ethtool -l va";
 	_cleanup_(journal_closep) struct journal *j = NULL;
 	_cleanup_(instances_release) struct instances l = {};
 	struct applied *a = NULL;
 	struct err e = {};
+	char dump[160];
+	int sys_fd;
 
 	if (!netns_enter(DEVICES))
 		skip();
@@ -560,7 +560,11 @@ static void channels_give_steering_back(void **state)
 	must(knob_netdev.write(&netns_host, "va queues/rx-0/rps_cpus", "0", &e), &e);
 	must(knob_netdev.write(&netns_host, "va queues/rx-2/rps_flow_cnt", "256", &e), &e);
 	must(knob_netdev.write(&netns_host, "va queues/tx-3/xps_cpus", "0", &e), &e);
-	assert_int_equal(dup2(netns_host.dut.sys_fd, 9), 9);
+	/* one that the command inherits, and that is nobody else's */
+	sys_fd = fcntl(netns_host.dut.sys_fd, F_DUPFD, 100);
+	snprintf(dump, sizeof(dump),
+		 "cd /proc/self/fd/%d && grep -r . class/net/va/queues/*/*ps_* | sort; ethtool -l va",
+		 sys_fd);
 	before = netns_output(dump);
 	add_to(&l, make("channels", "dev", "va", "rx", "2", "tx", "1", NULL));
 	must(variant_apply(&a, &netns_host, j, knobs, &l, &e), &e);
@@ -573,7 +577,7 @@ static void channels_give_steering_back(void **state)
 	must(variant_undo(a, &e), &e);
 	after = netns_output(dump);
 	assert_string_equal(before, after);
-	close(9);
+	close(sys_fd);
 	netns_leave();
 }
 
