@@ -295,7 +295,6 @@ int BPF_PROG(softirq_entry, unsigned int vec)
 	if (c->soft) /* one that was preempted, on a kernel that lets several be under way */
 		c->lost++;
 	c->soft = vec + 1;
-	c->soft_tid = (__u32)bpf_get_current_pid_tgid();
 	c->away_since = 0;
 	c->soft_before = 0;
 	c->soft_start = c->poll_start = clock;
@@ -420,7 +419,10 @@ static __always_inline void thread_ran(struct irqtime_cpu *c, struct task_struct
 	__builtin_memcpy(t->comm, prev->comm, sizeof(t->comm));
 }
 
-/* PREEMPT_RT: softirqs run on top of a thread and are preempted with it. */
+/*
+ * PREEMPT_RT: softirqs run on top of a thread and are preempted with it.  The first that is
+ * switched away from while one is under way is that thread.
+ */
 static __always_inline void softirq_preempted(struct irqtime_cpu *c, __u64 clock, __u32 prev,
 					      __u32 next)
 {
@@ -428,7 +430,8 @@ static __always_inline void softirq_preempted(struct irqtime_cpu *c, __u64 clock
 		c->poll_start += clock - c->away_since;
 		c->soft_start = clock;
 		c->away_since = 0;
-	} else if (!c->away_since && prev == c->soft_tid) {
+	} else if (!c->away_since) {
+		c->soft_tid = prev;
 		c->soft_before += clock - c->soft_start;
 		c->soft_ns += clock - c->soft_start;
 		c->away_since = clock;

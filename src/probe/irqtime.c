@@ -130,12 +130,34 @@ int irqtime_usable(struct err *why)
 	return 0;
 }
 
-static bool has_tracepoint(const struct btf *btf, const char *name)
+static size_t find_program(const char *name)
 {
-	char type[64];
+	size_t i = 0;
 
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+	while (i < ARRAY_SIZE(programs) && strcmp(programs[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+/* Which of the programs' tracepoints this kernel has; one pass, it has 100000 types and more. */
+static void find_tracepoints(const struct btf *btf, bool here[ARRAY_SIZE(programs)])
+{
+	static const char prefix[] = "btf_trace_";
+
+	for (__u32 id = 1; id < btf__type_cnt(btf); id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+		const char *name;
+		size_t i;
+
+		if (!btf_is_typedef(type))
+			continue;
+		name = btf__name_by_offset(btf, type->name_off);
+		if (!name || strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+			continue;
+		i = find_program(name + sizeof(prefix) - 1);
+		if (i < ARRAY_SIZE(programs))
+			here[i] = true;
+	}
 }
 
 static unsigned int parts_of(const struct irqtime_opts *o)
@@ -181,12 +203,13 @@ static bool ends_with(const char *s, const char *end)
 static int choose_programs(struct irqtime *t, const struct btf *btf, struct err *e)
 {
 	unsigned int parts = parts_of(&t->opts);
+	bool has[ARRAY_SIZE(programs)] = {};
 
+	find_tracepoints(btf, has);
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
 		const struct program *p = &programs[i];
 		struct bpf_program *prog = bpf_object__find_program_by_name(t->bpf->obj, p->name);
-		bool here = has_tracepoint(btf, p->name);
-		bool both = !p->with || has_tracepoint(btf, p->with);
+		bool here = has[i], both = !p->with || has[find_program(p->with)];
 		bool wanted = parts & p->part;
 
 		/* a pair that lacks altogether is said once */

@@ -85,7 +85,8 @@ int irqtime_usable(struct err *why);
  * are loaded then, too, and their rows appear in the table.  Any number may be open at a time, in
  * any process; each costs its own.
  *
- * Cost: 10 to 30 ms.  Return: 0; -EOPNOTSUPP, -EPERM or what the kernel said.
+ * Cost: about 0.1 s of CPU time, most of it for the kernel's type information.
+ * Return: 0; -EOPNOTSUPP, -EPERM or what the kernel said.
  */
 int irqtime_open(struct irqtime **ret, const struct irqtime_opts *opts, struct err *e);
 

@@ -23,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 
+from ranks import shift
+
 ROWS = 5000
 
 
@@ -55,31 +57,6 @@ def quantile(rows, total, q):
             return us + (rank - seen) / rows[us]
         seen += rows[us]
     return float(ROWS)  # beyond the rows
-
-
-def signed_rank_k(n, alpha):
-    """Largest k with 2 P(T <= k) <= alpha, T the signed-rank statistic; -1: none."""
-    counts = [1] + [0] * (n * (n + 1) // 2)
-    for r in range(1, n + 1):
-        for t in range(len(counts) - 1, r - 1, -1):
-            counts[t] += counts[t - r]
-    p, k = 0, -1
-    for t, c in enumerate(counts):
-        p += c
-        if 2 * p > alpha * 2 ** n:
-            return k
-        k = t
-    return k
-
-
-def shift(d):
-    """Hodges-Lehmann estimate of the differences @d and its 95 % interval."""
-    n = len(d)
-    walsh = sorted((d[i] + d[k]) / 2 for i in range(n) for k in range(i, n))
-    k = signed_rank_k(n, 0.05)
-    m = len(walsh)
-    mid = walsh[m // 2] if m % 2 else (walsh[m // 2 - 1] + walsh[m // 2]) / 2
-    return (mid, -math.inf, math.inf) if k < 0 else (mid, walsh[k + 1], walsh[m - k - 2])
 
 
 def main():
@@ -128,7 +105,8 @@ def main():
         est, low, high = shift([x - y for x, y in zip(ours, theirs)])
         print(f"{f'missed at {interval} us [%]':24} {median(ours):9.3f} {median(theirs):10.3f} "
               f"{est:+7.3f}  {low:+.3f} to {high:+.3f}  not above: {'yes' if low <= 0 else 'no'}")
-    return 0
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "irqtime.py")
+    return subprocess.run([beside, os.path.dirname(a.irqlab) or "."], check=False).returncode
 
 
 def median(v):
