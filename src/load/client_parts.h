@@ -40,6 +40,7 @@ struct client {
 	unsigned int nr_dialled; /* streams */
 	struct side side[CLIENT_SIDES];
 	uint64_t start_ns;
+	_Atomic uint64_t grid_ns; /* where the grid of samples begins anew; 0: at the start */
 	pthread_t watch;
 	bool watching;
 	/* of the watching thread */

@@ -116,12 +116,31 @@ static void look(struct client *c)
 	judge_silence(c);
 }
 
+void client_align_samples(struct client *c, uint64_t grid_ns)
+{
+	atomic_store_explicit(&c->grid_ns, grid_ns, memory_order_relaxed);
+}
+
+/*
+ * The next point of the grid.  A late sample is not made up for: its own time stands in it.
+ * @grid: where it began so far
+ */
+static uint64_t next_point(const struct client *c, uint64_t next, uint64_t period, uint64_t *grid)
+{
+	uint64_t anew = atomic_load_explicit(&c->grid_ns, memory_order_relaxed);
+	uint64_t now = clock_mono_ns();
+
+	if (anew && anew != *grid)
+		*grid = next = anew;
+	return next <= now ? next + ((now - next) / period + 1) * period : next;
+}
+
 /* The watching thread: samples on an absolute grid, control connection, broken streams. */
 static void *watch_run(void *client)
 {
 	struct client *c = client;
 	uint64_t period = c->cfg.sample_ns ? c->cfg.sample_ns : 100 * NS_PER_MS;
-	uint64_t next = c->start_ns;
+	uint64_t next = c->start_ns, grid = next;
 
 	while (!atomic_load_explicit(&c->failed, memory_order_relaxed)) {
 		struct pollfd p[] = { { .fd = c->fd, .events = POLLIN },
@@ -139,9 +158,7 @@ static void *watch_run(void *client)
 		if (clock_mono_ns() < next)
 			continue;
 		look(c);
-		/* a late sample is not made up for: its own time stands in it */
-		while (next <= clock_mono_ns())
-			next += period;
+		next = next_point(c, next, period, &grid);
 	}
 	return NULL;
 }

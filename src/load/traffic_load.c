@@ -250,6 +250,7 @@ int traffic_begin(struct load *l, uint64_t now_ns, struct err *e)
 	if (r < 0)
 		return r;
 	l->begin_ns = now_ns;
+	client_align_samples(l->client, now_ns);
 	take_hists(l);
 	for (uint64_t i = 0; l->hist && i < l->cfg.streams; i++)
 		*l->hist[i] = (struct hist){};
