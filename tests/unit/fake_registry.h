@@ -73,13 +73,15 @@ static const struct plugin load_tcp = { "tcp", "TCP", tcp_rows, tcp_metrics };
 static const struct plugin load_command = { "command", "a program", command_rows };
 static const struct plugin probe_wakeup = { "wakeup", "latency", wakeup_rows, wakeup_metrics };
 static const struct plugin probe_interrupts = { "interrupts", "counts", NULL, interrupts_metrics };
+static const struct plugin probe_softnet = { "softnet", "packets", NULL, NULL };
 static const struct plugin probe_cpu = { "cpu", "time of the CPUs", NULL, NULL };
 static const struct plugin probe_kmsg = { "kmsg", "kernel lines", NULL, NULL };
 
 static const struct plugin *const fake_knobs[] = { &knob_netdev, &knob_sysctl, &knob_thread, NULL };
 static const struct plugin *const fake_loads[] = { &load_tcp, &load_command, NULL };
-static const struct plugin *const fake_probes[] = { &probe_wakeup, &probe_interrupts, &probe_cpu,
-						    &probe_kmsg, NULL };
+static const struct plugin *const fake_probes[] = { &probe_wakeup,  &probe_interrupts,
+						    &probe_softnet, &probe_cpu,
+						    &probe_kmsg,    NULL };
 
 static const struct plan_registry fake_registry = { fake_knobs, fake_loads, fake_probes };
 

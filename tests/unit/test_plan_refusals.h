@@ -257,7 +257,8 @@ static const struct refusal {
 		{ "slow: { plugin: wakeup,", "slow: { plugin: wake-up,",
 		  "plan.yaml:21: there is no probe \"wake-up\"; did you mean \"wakeup\"?" },
 		{ "slow: { plugin: wakeup,", "slow: {",
-		  "plan.yaml:21: there is no probe \"slow\"; probes are: wakeup, interrupts, cpu, kmsg" },
+		  "plan.yaml:21: there is no probe \"slow\"; probes are: wakeup, interrupts, "
+		  "softnet, cpu, kmsg" },
 		{ "slow: { plugin: wakeup,", "slow: { plugin: wakeup, name: wakeup,",
 		  "plan.yaml:21: probe \"wakeup\": line 20 has that name already; choose another" },
 		{ NULL, "probes: [wakeup]\nvariants: { a: [], b: [] }\n",
