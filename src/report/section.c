@@ -447,20 +447,34 @@ static void figure_open(const struct report *rep, const char *metric, const char
 	legend(rep, out);
 }
 
-/* All series of latencies, or all others. */
-static size_t figures_over_time(const struct report *rep, bool latency, struct buf *out)
+enum series_kind { SERIES_THROUGHPUT, SERIES_LATENCY, SERIES_COUNTER, NR_SERIES_KINDS };
+
+/* Of counters the sums over CPUs and rows: each with its label would be a hundred figures. */
+static bool is_of_kind(const struct over_time *o, enum series_kind kind)
 {
-	const size_t most = 12;
+	bool latency = strcmp(o->unit, "ns") == 0, throughput = strcmp(o->unit, "bit/s") == 0;
+
+	if (kind == SERIES_COUNTER)
+		return !latency && !throughput && !*o->labels;
+	return kind == SERIES_LATENCY ? latency : throughput;
+}
+
+/* The figures of one kind; how many. @heading: above the first, or NULL. */
+static size_t figures_over_time(const struct report *rep, enum series_kind kind,
+				const char *heading, struct buf *out)
+{
+	static const size_t most[NR_SERIES_KINDS] = {
+		[SERIES_THROUGHPUT] = 12, [SERIES_LATENCY] = 12, [SERIES_COUNTER] = 36
+	};
 	size_t n = 0;
 
 	for (size_t i = 0; i < rep->over_time.nr; i++) {
 		const struct over_time *o = &rep->over_time.v[i];
 
-		if ((strcmp(o->unit, "ns") == 0) != latency ||
-		    (!latency && strcmp(o->unit, "bit/s") != 0) || n == most)
+		if (!is_of_kind(o, kind) || n == most[kind])
 			continue;
 		if (n++ == 0)
-			buf_puts(out, "<div class=\"figures\">\n");
+			buf_printf(out, "%s<div class=\"figures\">\n", heading ? heading : "");
 		figure_open(rep, o->metric, o->labels, o->scenario, out);
 		figure_over_time(rep, i, out);
 		buf_puts(out, "</figure>\n");
@@ -475,7 +489,7 @@ void section_throughput(const struct report *rep, struct buf *out)
 	section(out, "throughput", "Throughput over time");
 	hint(out, "Each thin line is one trial. Lines of a variant that drift or split into groups "
 		  "say that its trials were not alike; faint lines were vetoed.");
-	if (figures_over_time(rep, false, out) == 0)
+	if (figures_over_time(rep, SERIES_THROUGHPUT, NULL, out) == 0)
 		hint(out, "No throughput was measured.");
 	section_end(out);
 }
@@ -560,7 +574,7 @@ void section_latency(const struct report *rep, struct buf *out)
 	}
 	if (!shown)
 		hint(out, "No latency was measured.");
-	figures_over_time(rep, true, out);
+	figures_over_time(rep, SERIES_LATENCY, NULL, out);
 	section_end(out);
 }
 
@@ -761,6 +775,7 @@ void section_interrupts(const struct report *rep, struct buf *out)
 			rates_table(rep, s, v, nr, out);
 	}
 	free(v);
+	figures_over_time(rep, SERIES_COUNTER, "<h3>Counters over time</h3>\n", out);
 	section_end(out);
 }
 
