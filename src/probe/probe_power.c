@@ -594,7 +594,7 @@ static void account_levels(struct account *a, enum kind kind, const char *name, 
 	double all = 0;
 
 	for (size_t i = 0; i < readings; i++) {
-		double sum = 0, most = -INFINITY, v;
+		double sum = 0, most = (double)-INFINITY, v;
 		size_t nr = 0;
 
 		for (size_t k = 0; k < a->p->nr_items; k++) {
@@ -657,7 +657,9 @@ static double count_events(struct account *a, enum kind kind, const char *name, 
 		if (v > 0 && name)
 			emit_scalar(a->m, name, "count", item->label, v);
 	}
-	return known ? sum : (double)NAN;
+	if (!known)
+		sum = (double)NAN;
+	return sum;
 }
 
 static void account_throttling(struct account *a)

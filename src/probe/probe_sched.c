@@ -426,7 +426,7 @@ static void account_counter(struct account *a, const struct cpu_counters *c, dou
 		put(a, MIGRATIONS, "", i, (double)(to.migrations - from.migrations) / step);
 	}
 	if (seconds <= 0 || !read_pair(a, c, 0, &from) || !read_pair(a, c, end, &to)) {
-		*migrations = NAN;
+		*migrations = (double)NAN;
 		return;
 	}
 	emit_scalar(a->m, "switches", "1/s", label,

@@ -63,7 +63,7 @@ static double *add(struct tally *t, const char *labels)
 		return NULL;
 	}
 	for (size_t i = 0; i < t->nr; i++)
-		row.v[i] = NAN;
+		row.v[i] = (double)NAN;
 	t->rows[t->nr_rows++] = row;
 	*slot_of(t, labels) = t->nr_rows;
 	return row.v;

@@ -175,8 +175,8 @@ static void check_shares(const struct collect *out, const char *labels, char v[8
 
 static void check_kernel(const char *name)
 {
-	_cleanup_(buf_release) struct buf before = {}, after = {}, diff = {}, path = {};
-	struct buf *const text[] = { &before, &after, &diff };
+	_cleanup_(buf_release) struct buf path = {};
+	struct buf text[3] = {};
 	static const char *const suffix[] = { "before", "after" };
 	_cleanup_(collect_release) struct collect out = collect_new();
 	char *save = NULL;
@@ -187,11 +187,11 @@ static void check_kernel(const char *name)
 		buf_reset(&path);
 		buf_printf(&path, "stat/%s%c%s", name, i < 2 ? '-' : '.',
 			   i < 2 ? suffix[i] : "diff");
-		read_fixture(buf_str(&path), text[i]);
+		read_fixture(buf_str(&path), &text[i]);
 	}
-	run_over(before.data, after.data, &out, &r, &e);
+	run_over(text[0].data, text[1].data, &out, &r, &e);
 	assert_int_equal(r, 0);
-	for (char *line = strtok_r(diff.data, "\n", &save); line;
+	for (char *line = strtok_r(text[2].data, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save), rows++) {
 		char cpu[8], labels[24] = "", v[8][32];
 
@@ -204,7 +204,7 @@ static void check_kernel(const char *name)
 	}
 	assert_true(rows >= 2);
 	for (int i = 0; i < 3; i++)
-		buf_release(text[i]);
+		buf_release(&text[i]);
 }
 
 static void old_and_new_columns_are_shared_as_an_independent_reader_says(void **state)

@@ -224,15 +224,26 @@ static void a_machine_that_tells_nothing_cannot_be_used(void **state)
 static void every_refused_record_is_an_error(void **state)
 {
 	_cleanup_(collect_release) struct collect all = collect_new();
+	static const struct file some[] = {
+		{ "sys/devices/system/cpu/online", "0\n", NULL },
+		{ CPU0 "cpuidle/state0/name", "C1\n", NULL },
+		{ CPU0 "cpuidle/state0/time", "1000\n", "2000\n" },
+		{ CPU0 "cpuidle/state0/usage", "5\n", "6\n" },
+		{ CPU0 "cpufreq/scaling_cur_freq", "1000000\n", NULL },
+		{ CPU0 "thermal_throttle/core_throttle_count", "0\n", "1\n" },
+		{ "sys/class/thermal/thermal_zone0/type", "x\n", NULL },
+		{ "sys/class/thermal/thermal_zone0/temp", "45000\n", NULL },
+		{},
+	};
 	struct err e = {};
 	double high;
 
-	assert_int_equal(run_over(laptop, true, &all, &high, &e), 0);
+	assert_int_equal(run_over(some, true, &all, &high, &e), 0);
 	for (size_t i = 1; i <= all.list.nr; i++) {
 		_cleanup_(collect_release) struct collect out = collect_new();
 
 		out.fail_at = i;
-		assert_int_equal(run_over(laptop, true, &out, &high, &e), -EIO);
+		assert_int_equal(run_over(some, true, &out, &high, &e), -EIO);
 	}
 }
 

@@ -124,7 +124,7 @@ static void check_against(const char *name, const struct window *w)
 		for (int i = 0; i < 2; i++)
 			sum[i] += strtod(v[i + 1], NULL);
 		/* every rate is its count over the same seconds */
-		if (!seconds && strcmp(v[0], "0") != 0)
+		if (seconds == 0 && strcmp(v[0], "0") != 0)
 			seconds = strtod(v[0], NULL) / scalar_or(&out, "sn.processed", cpu, 0);
 		assert_near(scalar_or(&out, "sn.processed", cpu, 0) * seconds, strtod(v[0], NULL),
 			    1e-3);
