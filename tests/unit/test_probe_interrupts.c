@@ -69,9 +69,10 @@ static void check_sums(const char *path)
 static void all_layouts_sum_as_an_independent_reader_says(void **state)
 {
 	static const char *const paths[] = {
-		"proc-x86/interrupts",	      "proc-x86/softirqs",     "proc-arm64/interrupts",
-		"proc-arm/interrupts",	      "proc-riscv/interrupts", "proc-offline/interrupts",
-		"proc-wrap-after/interrupts",
+		"proc-x86/interrupts",	      "proc-x86/softirqs",	 "proc-arm64/interrupts",
+		"proc-arm/interrupts",	      "proc-riscv/interrupts",	 "proc-offline/interrupts",
+		"proc-wrap-after/interrupts", "proc-arm64-8/interrupts", "proc-128/interrupts",
+		"proc-128/softirqs",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
@@ -104,6 +105,17 @@ static void handlers_are_found_in_every_layout(void **state)
 		{ "proc-offline/interrupts", "9", "acpi" },
 		{ "proc-offline/interrupts", "16", "i801_smbus, ehci_hcd:usb1" },
 		{ "proc-offline/interrupts", "125", "nvme0q1" },
+		{ "proc-arm64-8/interrupts", "11", "kvm guest ptimer" },
+		{ "proc-arm64-8/interrupts", "15", "ghes_handler, acpi" },
+		{ "proc-arm64-8/interrupts", "18", "mlx5_comp0@pci:0000:01:00.0" },
+		{ "proc-arm64-8/interrupts", "19", "eth1-TxRx-2" },
+		{ "proc-arm64-8/interrupts", "20", "PCIe PME, aerdrv, pcie-dpc" },
+		{ "proc-arm64-8/interrupts", "51", "gpio-keys 22" },
+		{ "proc-arm64-8/interrupts", "52", "dpio.7" },
+		{ "proc-arm64-8/interrupts", "IPI6", "CPU wake-up interrupts" },
+		{ "proc-128/interrupts", "24", "dmar0" },
+		{ "proc-128/interrupts", "55", "ice-ens1f0-TxRx-0" },
+		{ "proc-128/interrupts", "DFR", "Deferred Error APIC interrupts" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
@@ -123,6 +135,24 @@ static void offline_cpus_leave_gaps_in_the_numbers(void **state)
 	assert_int_equal(p.nr_cpus, 4);
 	assert_memory_equal(p.cpus, cpus, sizeof(cpus));
 	assert_int_equal(row(&p, "9")->count[3], 42);
+}
+
+/* The one file has the online CPUs, the other all that there could be. */
+static void possible_cpus_are_more_than_online_ones(void **state)
+{
+	_cleanup_(procint_release) struct procint irqs = {}, softirqs = {};
+	static const unsigned int online[] = { 0, 1, 64, 127 };
+
+	parse_fixture("proc-128/interrupts", &irqs);
+	parse_fixture("proc-128/softirqs", &softirqs);
+	assert_int_equal(irqs.nr_cpus, 4);
+	assert_memory_equal(irqs.cpus, online, sizeof(online));
+	assert_int_equal(softirqs.nr_cpus, 128);
+	assert_int_equal(softirqs.cpus[127], 127);
+	assert_int_equal(row(&softirqs, "NET_RX")->count[2], 0);
+	assert_int_not_equal(row(&softirqs, "NET_RX")->count[127], 0);
+	assert_true(row(&irqs, "55")->count[1] == UINT32_MAX);
+	assert_int_equal(row(&irqs, "24")->count[3], 5);
 }
 
 static void a_row_without_counters_is_counted_as_not_understood(void **state)
@@ -554,6 +584,7 @@ int main(void)
 		cmocka_unit_test(all_layouts_sum_as_an_independent_reader_says),
 		cmocka_unit_test(handlers_are_found_in_every_layout),
 		cmocka_unit_test(offline_cpus_leave_gaps_in_the_numbers),
+		cmocka_unit_test(possible_cpus_are_more_than_online_ones),
 		cmocka_unit_test(a_row_without_counters_is_counted_as_not_understood),
 		cmocka_unit_test(a_row_without_number_or_chip_is_read),
 		cmocka_unit_test(truncated_text_loses_rows_but_never_invents_counts),
