@@ -216,8 +216,24 @@ static int parse(const struct reading *f, size_t i, struct procint *ret)
 	return r < 0 ? err_wrap(f->m->e, "/proc/%s", f->table->path) : 0;
 }
 
-static void report_row(const struct reading *f, const struct procint_diff *d,
-		       const struct procint_delta *row, double seconds)
+/* Columns of softirqs are the possible CPUs; one that never counted anything was never online. */
+static bool never_ran(const struct reading *f, const struct procint *table, unsigned int cpu)
+{
+	size_t at = 0;
+
+	if (f->table != &softirqs)
+		return false;
+	while (at < table->nr_cpus && table->cpus[at] != cpu)
+		at++;
+	for (size_t i = 0; i < table->nr_rows && at < table->nr_cpus; i++)
+		if (!table->rows[i].global && table->rows[i].count[at])
+			return false;
+	return true;
+}
+
+static void report_row(const struct reading *f, const struct procint *after,
+		       const struct procint_diff *d, const struct procint_delta *row,
+		       double seconds)
 {
 	_cleanup_(buf_release) struct buf labels = {};
 	size_t nr = row->row->global ? 1 : d->nr_cpus;
@@ -226,6 +242,8 @@ static void report_row(const struct reading *f, const struct procint_diff *d,
 	for (size_t i = 0; i < nr && m->r >= 0; i++) {
 		unsigned int cpu = row->row->global ? 0 : d->cpus[i];
 
+		if (!row->count[i] && never_ran(f, after, cpu))
+			continue;
 		if (row_labels(row->row, f->table->key, cpu, &labels) < 0)
 			m->r = err_nomem(m->e, f->table->row);
 		emit_scalar(m, f->table->row, "1/s", buf_str(&labels),
@@ -248,7 +266,7 @@ static void report_window(const struct reading *f, const struct procint *before,
 
 		say_changes(f->m, f->table->path, row);
 		if (row->total)
-			report_row(f, d, row, seconds);
+			report_row(f, after, d, row, seconds);
 		if (counts_in_total(f->table, row->row))
 			total += (double)row->total;
 	}

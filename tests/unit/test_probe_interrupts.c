@@ -510,6 +510,41 @@ static void run_intervals(const struct scratch *s, const char *max_series, struc
 	probe_interrupts.close(p);
 }
 
+/* 124 CPUs that were never online have no rates, zeros least of all. */
+static void cpus_that_were_never_online_have_no_softirqs(void **state)
+{
+	_cleanup_(instance_release) struct instance inst = plain_instance();
+	_cleanup_(collect_release) struct collect out = collect_new();
+	_cleanup_(buf_release) struct buf text = {};
+	struct scratch s = scratch_new();
+	const struct host host = { .proc_fd = s.fd };
+	const struct probe_env env = { .host = &host };
+	struct probe *p = NULL;
+	struct err e = {};
+	size_t n = 0;
+	char *at;
+
+	copy_fixture(&s, "proc-128");
+	assert_int_equal(probe_interrupts.open(&p, &env, &inst, &e), 0);
+	assert_int_equal(probe_interrupts.start(p, clock_mono_ns(), &e), 0);
+	read_fixture("proc-128/softirqs", &text);
+	at = strstr(text.data, "NET_RX:");
+	at += strcspn(at, "123456789");
+	*at = (char)(*at == '9' ? '9' : *at + 1); /* CPU 0 counts on */
+	assert_true(*at != '9');
+	scratch_write(&s, "softirqs", O_TRUNC, text.data, text.len);
+	usleep(1000);
+	assert_int_equal(probe_interrupts.stop(p, clock_mono_ns(), &e), 0);
+	assert_int_equal(probe_interrupts.drain(p, &out.sink, &e), 0);
+	probe_interrupts.close(p);
+	for (size_t i = 0; i < out.list.nr; i++)
+		n += strcmp(out.list.v[i]->metric, "irq-a.softirq") == 0;
+	assert_int_equal(n, 4);
+	assert_true(collect_scalar(&out, "irq-a.softirq", "cpu=0,vec=NET_RX") > 0);
+	assert_near(collect_scalar(&out, "irq-a.softirq", "cpu=127,vec=NET_RX"), 0, 0);
+	scratch_release(&s, files);
+}
+
 static void intervals_have_series_of_what_counted(void **state)
 {
 	_cleanup_(collect_release) struct collect out = collect_new();
@@ -596,6 +631,7 @@ int main(void)
 		cmocka_unit_test(every_refused_record_is_an_error),
 		cmocka_unit_test(a_missing_file_is_named),
 		cmocka_unit_test(loopback_traffic_shows_as_net_rx),
+		cmocka_unit_test(cpus_that_were_never_online_have_no_softirqs),
 		cmocka_unit_test(intervals_have_series_of_what_counted),
 		cmocka_unit_test(too_many_series_are_the_busiest_and_said),
 		cmocka_unit_test(a_row_that_comes_twice_is_counted_once),
