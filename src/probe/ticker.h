@@ -24,7 +24,7 @@
  * What it costs: per file and reading one pread() for each piece of 4 KiB or so and one for the
  * end, of a descriptor kept open (the first TICKER_KEPT files; the others are opened each time),
  * into memory mapped and touched at ticker_arm().  All but nothing of it is the kernel's, which
- * writes the text: with 2 CPUs 50 us for /proc/interrupts of 40 rows, 5 us for /proc/stat, 2 us for
+ * writes the text: with 2 CPUs 50 us for /proc/interrupts of 40 rows, 7 us for /proc/stat, 3 us for
  * softirqs and softnet_stat each, 1 us for a number in sysfs; it grows with rows times CPUs.
  * Nothing is allocated or formatted by us between the edges; the lock around a reading is shared
  * with ticker_stop() alone.
