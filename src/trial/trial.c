@@ -378,7 +378,7 @@ static int give_back(struct run *r, struct err *e)
 
 	for (char *line = others.data ? strtok_r(others.data, "\n", &rest) : NULL; line;
 	     line = strtok_r(NULL, "\n", &rest))
-		sample_event(&r->sink.sink, "variant", SEVERITY_WARN, t_ns, line, &ignored);
+		sample_event(&r->sink.sink, "health.variant", SEVERITY_WARN, t_ns, line, &ignored);
 	return rc;
 }
 

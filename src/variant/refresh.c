@@ -56,7 +56,8 @@ static int emit(const struct round *r, enum severity severity, struct buf *text,
 {
 	if (text->failed)
 		return err_nomem(e, "variant");
-	return sample_event(r->sink, "variant", severity, r->t_ns, buf_str(text), e);
+	return sample_event(r->sink, severity == SEVERITY_NOTE ? "variant" : "health.variant",
+			    severity, r->t_ns, buf_str(text), e);
 }
 
 static int emit_names(const struct round *r, const struct names *n, const char *what, struct err *e)

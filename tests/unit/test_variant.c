@@ -687,7 +687,7 @@ static void witnesses_decide(void **state)
 	}
 }
 
-/* Events under the metric "variant". */
+/* Events besides those of witnesses. */
 struct told {
 	struct sample_sink sink;
 	int nr[3];
@@ -702,7 +702,8 @@ static int tell(struct sample_sink *sink, const struct record *rec, struct err *
 	assert_int_equal(rec->kind, RECORD_EVENT);
 	if (strcmp(rec->metric, "witness") == 0)
 		return 0;
-	assert_string_equal(rec->metric, "variant");
+	assert_string_equal(rec->metric,
+			    rec->severity == SEVERITY_NOTE ? "variant" : "health.variant");
 	t->nr[rec->severity]++;
 	t->t_ns = rec->t_ns;
 	buf_reset(&t->text);
