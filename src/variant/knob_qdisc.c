@@ -70,6 +70,7 @@ struct look {
 	int ifindex;
 	bool found;
 	char kind[32];
+	char leaf[16]; /* of a queue that got its qdisc by itself */
 	struct qdisc root;
 	size_t children; /* set by somebody */
 	size_t filters;
@@ -95,17 +96,25 @@ static void take_stats(struct look *l, const struct nlattr *stats)
 	}
 }
 
+static bool take_kind(const struct nlmsghdr *h, char *ret, size_t size)
+{
+	struct nlattr *kind =
+		nlmsg_find_attr((struct nlmsghdr *)(uintptr_t)h, sizeof(struct tcmsg), TCA_KIND);
+
+	if (kind)
+		snprintf(ret, size, "%.*s", (int)strnlen(nla_data(kind), (size_t)nla_len(kind)),
+			 (char *)nla_data(kind));
+	return kind;
+}
+
 static int take_root(struct look *l, const struct nlmsghdr *h, const struct tcmsg *tc)
 {
 	struct nlmsghdr *msg = (struct nlmsghdr *)(uintptr_t)h;
-	struct nlattr *kind = nlmsg_find_attr(msg, sizeof(*tc), TCA_KIND);
 	struct nlattr *stats = nlmsg_find_attr(msg, sizeof(*tc), TCA_STATS2);
 
-	if (!kind)
+	if (!take_kind(h, l->kind, sizeof(l->kind)))
 		return 0;
 	l->found = true;
-	snprintf(l->kind, sizeof(l->kind), "%.*s",
-		 (int)strnlen(nla_data(kind), (size_t)nla_len(kind)), (char *)nla_data(kind));
 	l->root = (struct qdisc){ .kind = qdisc_kind_find(l->kind),
 				  .handle = tc->tcm_handle,
 				  .is_default = tc->tcm_handle == 0 };
@@ -130,6 +139,8 @@ static int take_qdisc(const struct nlmsghdr *h, void *arg)
 		l->r = take_root(l, h, &tc);
 	else if (tc.tcm_parent != TC_H_INGRESS && tc.tcm_handle != 0)
 		l->children++;
+	else if (tc.tcm_parent != TC_H_INGRESS)
+		take_kind(h, l->leaf, sizeof(l->leaf));
 	return l->r;
 }
 
@@ -168,6 +179,8 @@ static int look(const struct netdev_target *t, struct look *l, struct err *e)
 		r = netlink_call(&n, filters, take_filter, l, "read filters", &call);
 	if (r < 0)
 		*e = call;
+	if (l->found && strcmp(l->kind, "mq") == 0)
+		memcpy(l->root.leaf, l->leaf, sizeof(l->leaf));
 	return r;
 }
 
@@ -220,6 +233,31 @@ static int refuse(const struct netdev_target *t, const struct qdisc *q, int r, s
 	return err_set(e, r == -EOPNOTSUPP ? -EINVAL : r, "%.800s; driver %s", why, driver);
 }
 
+/*
+ * What a device has by itself it got from net.core.default_qdisc of that time, and gets from
+ * today's when it is given back.  Another network namespace than the first does not show the
+ * sysctl.
+ */
+static int check_default(const struct host *host, const struct netdev_target *t,
+			 const struct look *now, struct err *e)
+{
+	const char *kind = now->root.leaf[0]	  ? now->root.leaf
+			   : now->root.is_default ? now->kind
+						  : "noqueue";
+	_cleanup_(freep) char *today = NULL;
+	struct err unseen = {};
+
+	if (!now->found || strcmp(kind, "noqueue") == 0 ||
+	    kfile_read_line(host->proc_fd, "sys/net/core/default_qdisc", &today, &unseen) < 0 ||
+	    strcmp(kind, today) == 0)
+		return 0;
+	return err_set(
+		e, -EINVAL,
+		"%s has %s by itself, from before net.core.default_qdisc became %s: the undo "
+		"would give it %s; set default_qdisc back for the time of the run",
+		t->dev, kind, today, today);
+}
+
 static int delete_root(struct netlink *n, const struct netdev_target *t, int ifindex, struct err *e)
 {
 	_cleanup_(netlink_msg_freep) struct nl_msg *m = NULL;
@@ -263,6 +301,8 @@ static int qdisc_write(const struct host *host, const char *target, const char *
 		r = qdisc_parse(value, &q, e);
 	if (r >= 0)
 		r = look(&t, &now, e);
+	if (r >= 0 && !q.handle && !q.is_default)
+		r = check_default(host, &t, &now, e);
 	if (r >= 0)
 		r = netlink_open(&n, t.side, NETLINK_ROUTE, e);
 	if (r < 0)
@@ -285,8 +325,10 @@ static int qdisc_resolve(const struct host *host, const struct instance *inst,
 	if (r < 0)
 		return r;
 	r = qdisc_parse(cfg.root, &q, e);
-	if (r >= 0 && q.handle)
-		r = err_set(e, -EINVAL, "root \"%s\": the kernel chooses the handle: leave it out",
+	if (r >= 0 && (q.handle || q.leaf[0]))
+		r = err_set(e, -EINVAL,
+			    "root \"%s\": the kernel chooses handles and what mq is of: leave "
+			    "them out",
 			    cfg.root);
 	if (r >= 0 && cfg.dev.nr == 0)
 		r = err_set(e, -EINVAL, "dev is empty: name a network device");

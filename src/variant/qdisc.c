@@ -264,6 +264,11 @@ static int parse_handle(const char *text, uint32_t *ret, struct err *e)
 	return err_set(e, -EINVAL, "\"%.60s\" is not a handle such as 8001:", text ? text : "");
 }
 
+static bool is_mq(const struct qdisc_kind *kind)
+{
+	return strcmp(kind->name, "mq") == 0;
+}
+
 /* The words behind the kind. */
 static int parse_params(struct qdisc *q, char **rest, struct err *e)
 {
@@ -275,6 +280,11 @@ static int parse_params(struct qdisc *q, char **rest, struct err *e)
 			r = parse_handle(value, &q->handle, e);
 			if (r < 0)
 				return r;
+			continue;
+		}
+		if (strcmp(name, "of") == 0 && is_mq(q->kind) && !q->leaf[0] && value &&
+		    strlen(value) < sizeof(q->leaf)) {
+			memcpy(q->leaf, value, strlen(value));
 			continue;
 		}
 		i = find_param(q->kind, name);
@@ -353,6 +363,8 @@ int qdisc_format(const struct qdisc *q, char **ret, struct err *e)
 		buf_printf(&b, "%s%s", b.len ? " " : "", q->kind->name);
 	if (q->handle)
 		buf_printf(&b, " handle %x:", q->handle >> 16);
+	if (q->leaf[0])
+		buf_printf(&b, " of %s", q->leaf);
 	for (size_t i = 0; q->kind && q->kind->params[i].name; i++) {
 		if (!(q->has >> i & 1))
 			continue;
@@ -455,7 +467,7 @@ bool qdisc_same(const char *a, const char *b)
 	/* "default" alone */
 	if (!x.kind || !y.kind)
 		return x.is_default && y.is_default;
-	if (x.kind != y.kind)
+	if (x.kind != y.kind || (x.leaf[0] && y.leaf[0] && strcmp(x.leaf, y.leaf) != 0))
 		return false;
 	both = x.has & y.has;
 	/* what a plan names must be there */

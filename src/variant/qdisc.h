@@ -7,6 +7,7 @@
  *
  *	default pfifo_fast			what the kernel gave the device by itself
  *	fq handle 8001: limit 10000 ...		what somebody set, with all its parameters
+ *	default mq of fq_codel			... whose queues got fq_codel from default_qdisc
  *	fq quantum 3000				what a plan asks for: kind, and what it names of it
  *
  * Times are microseconds ("4999us"), rates bits a second or "unlimited", binary ones hexadecimal.
@@ -52,8 +53,9 @@ struct qdisc_kind {
 struct qdisc {
 	const struct qdisc_kind *kind; /* NULL: "default" alone */
 	bool is_default;
-	uint32_t handle;				     /* 0: not known, or the default one */
-	uint32_t has;					     /* bit i: parameter i of the kind */
+	uint32_t handle; /* 0: not known, or the default one */
+	char leaf[16];	 /* mq: the kind that its queues got by themselves; "": not known */
+	uint32_t has;	 /* bit i: parameter i of the kind */
 	unsigned char v[QDISC_MAX_PARAMS][QDISC_VALUE_SIZE]; /* as the kernel has it */
 };
 

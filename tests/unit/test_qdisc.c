@@ -234,6 +234,7 @@ static void texts_come_back_or_are_refused(void **state)
 		"default pfifo_fast",
 		"noqueue",
 		"mq handle 8001:",
+		"default mq of fq_codel",
 		"pfifo handle ffff: limit 0",
 		"fq priomap 0300000001020202010200000101010101010101 weights "
 		"000009000000040000000100 offload_horizon 10us",
@@ -259,6 +260,8 @@ static void texts_come_back_or_are_refused(void **state)
 		{ "pfifo handle", "not a handle" },
 		{ "pfifo handle 10000:", "not a handle" },
 		{ "mq limit 3", "it has: none" },
+		{ "mq of", "it has: none" },
+		{ "pfifo of mq", "it has: limit" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
@@ -288,6 +291,8 @@ static void sameness_counts_what_both_know(void **state)
 		bool same;
 	} cases[] = {
 		{ "default", "default pfifo_fast", true },
+		{ "default mq of fq", "default mq of pfifo_fast", false },
+		{ "mq", "mq handle 8001: of pfifo_fast", true },
 		{ "default pfifo_fast", "pfifo_fast", true },
 		{ "default pfifo_fast", "pfifo_fast handle 8001:", false },
 		{ "default", "pfifo_fast handle 8001:", false },
@@ -414,6 +419,33 @@ static void what_hangs_below_the_root_is_not_lost(void **state)
 	netns_leave();
 }
 
+/* default_qdisc changed since: what it gives now is not what was there. */
+static void a_default_that_would_not_come_back_is_kept(void **state)
+{
+	int proc = -1;
+	struct err e = {};
+
+	if (!netns_enter(DEVICES))
+		skip();
+	tree_write(&tree, "proc/sys/net/core/default_qdisc", "fq_codel\n");
+	proc = netns_host.proc_fd;
+	netns_host.proc_fd = tree.host.proc_fd;
+	assert_int_equal(knob_qdisc.write(&netns_host, "tap0 root", "bfifo", &e), -EINVAL);
+	assert_contains(e.msg, "tap0 has pfifo_fast by itself, from before net.core.default_qdisc "
+			       "became fq_codel");
+	expect_here("tap0 root", "default pfifo_fast");
+	/* a noqueue device does not care */
+	must(knob_qdisc.write(&netns_host, "va root", "bfifo", &e), &e);
+	must(knob_qdisc.write(&netns_host, "va root", "default", &e), &e);
+	expect_here("va root", "default noqueue");
+	tree_write(&tree, "proc/sys/net/core/default_qdisc", "pfifo_fast\n");
+	must(knob_qdisc.write(&netns_host, "tap0 root", "bfifo", &e), &e);
+	must(knob_qdisc.write(&netns_host, "tap0 root", "default pfifo_fast", &e), &e);
+	expect_here("tap0 root", "default pfifo_fast");
+	netns_host.proc_fd = proc;
+	netns_leave();
+}
+
 static void the_kernels_reasons_are_told(void **state)
 {
 	_cleanup_(freep) char *has_fq = NULL;
@@ -470,6 +502,7 @@ int main(void)
 		cmocka_unit_test(sameness_counts_what_both_know),
 		with_tree(a_root_is_given_back_to_its_handle),
 		cmocka_unit_test(what_hangs_below_the_root_is_not_lost),
+		with_tree(a_default_that_would_not_come_back_is_kept),
 		cmocka_unit_test(the_kernels_reasons_are_told),
 		cmocka_unit_test(packets_witness_a_qdisc),
 	};
