@@ -34,7 +34,6 @@ void witness_futile(struct witness *w, const char *remedy, const char *fmt, ...)
 
 static int demand_packets(const struct netdev_target *t, struct witness *w, struct err *e)
 {
-	_cleanup_(freep) char *text = NULL;
 	char path[96];
 	int root = netdev_sys_root(t->side, t->dev, e);
 

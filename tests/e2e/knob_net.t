@@ -148,11 +148,13 @@ ok "gives all of them back" same
 # what a device does not have is refused with device, driver and remedy, and nothing is changed
 refused() {
 	run
-	[ "$rc" = 1 ] && grep -Eq -- "$1" "$work/said" && same || {
+	if [ "$rc" = 1 ] && grep -Eq -- "$1" "$work/said"; then
+		same
+	else
 		echo "exit code $rc"
 		cat "$work/said"
 		return 1
-	}
+	fi
 }
 plan_of ring <<'EOF'
 - netdev: { dev: $dut, mtu: 1400 }
