@@ -94,6 +94,19 @@ static void print_block(const struct plan *p, const struct slot *slots, size_t p
 	printf("\n");
 }
 
+/* Trials under one boot on a line. */
+static void print_boots(const struct plan *p, const struct slot *slots, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct slot *s = &slots[i];
+
+		if (i == 0 || s->variant != s[-1].variant)
+			printf("%sboot of %s:", i ? "\n" : "", p->variants[s->variant].name);
+		printf(" %u@%s", s->block + 1, p->scenarios[s->scenario].name);
+	}
+	printf("\n");
+}
+
 static void print_length(const struct plan *p)
 {
 	uint64_t seconds = plan_length_ns(p) / NS_PER_S;
@@ -174,7 +187,9 @@ static int run(const void *config, char **args, int nr_args, struct err *e)
 	if (r < 0)
 		return r;
 	r = print_power(&p, cfg, args[0], e);
-	for (unsigned int b = 0; b < p.blocks && r >= 0; b++)
+	if (p.boots && r >= 0)
+		print_boots(&p, slots, nr);
+	for (unsigned int b = 0; b < p.blocks && r >= 0 && !p.boots; b++)
 		print_block(&p, slots + b * per_block, per_block, b);
 	return r < 0 ? r : EXIT_DONE;
 }

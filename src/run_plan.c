@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/json_field.h"
 #include "base/personal.h"
 #include "base/signals.h"
@@ -20,10 +21,12 @@
 #include "registry.h"
 #include "report/queries.h"
 #include "run_audit.h"
+#include "run_boot.h"
 #include "run_consent.h"
 #include "run_plan.h"
 #include "run_view.h"
 #include "store/store.h"
+#include "trial/bench.h"
 #include "trial/conductor.h"
 #include "trial/discard.h"
 #include "trial/spec.h"
@@ -50,6 +53,7 @@ struct run {
 	bool mine;  /* the bench was opened and the run in the store is this one's to end */
 	bool aa;    /* every variant is the baseline */
 	bool complete;
+	struct run_boot boot; /* read where variants differ in it */
 	struct run_view view;
 	unsigned int *failed; /* per variant: in a row, so far */
 };
@@ -62,6 +66,7 @@ static void run_release(struct run *r)
 	free(r->measured);
 	free(r->failed);
 	free(r->env);
+	run_boot_release(&r->boot);
 	store_close(r->store);
 	close_fdp(&r->stop_fd);
 }
@@ -239,11 +244,13 @@ static int add_run(struct run *r, struct json_object *env, struct err *e)
 /* Blocks of one run must not mix kernels or machines. */
 static int same_machine(const struct run *r, struct json_object *now, struct err *e)
 {
-	static const char *const keys[] = { "release", "version", "machine", "cpu_model",
+	/* those that other boots may change last */
+	static const char *const keys[] = { "machine", "cpu_model", "release", "version",
 					    "cmdline" };
+	size_t nr = r->plan.boots ? 2 : ARRAY_SIZE(keys);
 	_cleanup_(json_putp) struct json_object *then = json_tokener_parse(r->env);
 
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+	for (size_t i = 0; i < nr; i++) {
 		const char *a = json_field_string(then, keys[i]),
 			   *b = json_field_string(now, keys[i]);
 
@@ -292,7 +299,7 @@ static int open_bench(struct run *r, struct err *e)
 /* A trial that failed is stored as well: it is data.  Several in a row of one variant end the run.
  */
 static int store_result(struct run *r, size_t position, struct trial_result *result,
-			const struct record_list *records, struct err *e)
+			struct record_list *records, struct err *e)
 {
 	const struct slot *slot = &r->slots[position];
 	struct trial_info t = { .block = slot->block,
@@ -304,8 +311,16 @@ static int store_result(struct run *r, size_t position, struct trial_result *res
 				.reason = result->state == TRIAL_OK ? NULL : result->reason.msg,
 				.started_ns = result->started_ns,
 				.window_ns = result->window_ns };
-	int rc = store_trial_add(r->store, r->id, &t, records, e);
+	int rc;
 
+	if (r->plan.boots) {
+		rc = run_boot_index(&r->boot, r->store, r->id, slot->variant, &t.boot, e);
+		if (rc >= 0)
+			rc = run_boot_note(&r->boot, records, e);
+		if (rc < 0)
+			return rc;
+	}
+	rc = store_trial_add(r->store, r->id, &t, records, e);
 	if (rc < 0)
 		return rc;
 	r->failed[slot->variant] = result->state == TRIAL_FAILED ? r->failed[slot->variant] + 1 : 0;
@@ -371,6 +386,21 @@ static int is_settled(struct run *r, unsigned int blocks, bool *ret, struct err 
 	return rc;
 }
 
+/* May this boot measure the trial at @position?  77 when another is to be booted for it. */
+static int check_boot(struct run *r, size_t position, struct err *e)
+{
+	_cleanup_(buf_release) struct buf how = {};
+	int rc = r->plan.boots
+			 ? run_boot_check(&r->boot, &r->plan, r->slots[position].variant, &how, e)
+			 : 0;
+
+	if (how.len) {
+		run_view_clear(&r->view);
+		run_view_warn(buf_str(&how));
+	}
+	return rc == -EAGAIN || rc == -ENOTSUP ? EXIT_CANNOT : rc;
+}
+
 static int all_trials(struct run *r, struct err *e)
 {
 	size_t each = r->plan.nr_scenarios * r->plan.nr_variants;
@@ -381,10 +411,12 @@ static int all_trials(struct run *r, struct err *e)
 	r->view.total = r->nr_slots;
 	r->view.blocks = r->plan.blocks;
 	r->view.planned_ns = r->plan.settle_ns + r->plan.warmup_ns + r->plan.duration_ns;
-	for (size_t i = 0; i < r->nr_slots && rc >= 0 && !settled; i++) {
+	for (size_t i = 0; i < r->nr_slots && rc == 0 && !settled; i++) {
 		if (!r->measured[i])
+			rc = check_boot(r, i, e);
+		if (rc == 0 && !r->measured[i])
 			rc = one_trial(r, i, e);
-		if (rc >= 0 && (i + 1) % each == 0)
+		if (rc == 0 && (i + 1) % each == 0)
 			rc = is_settled(r, (unsigned int)((i + 1) / each), &settled, e);
 	}
 	run_view_clear(&r->view);
@@ -400,6 +432,47 @@ static void add_remedy(const struct run *r, struct err *e)
 		why.msg, r->view.done, r->nr_slots);
 }
 
+/* The run is kept although nothing was measured yet, so that it can be gone on with. */
+static int add_stopped(struct run *r, struct err *e)
+{
+	_cleanup_(json_putp) struct json_object *env = NULL;
+	struct host host = {};
+	int rc = host_open(&host, e);
+
+	if (rc < 0)
+		return rc;
+	env = host_env(&host);
+	host_release(&host);
+	rc = add_run(r, env, e);
+	return rc < 0 ? rc : store_run_end(r->store, r->id, RUN_STOPPED, clock_wall_ns(), e);
+}
+
+/* Before anything is changed: is this the boot for the first trial that is missing? */
+static int first_boot(struct run *r, struct err *e)
+{
+	struct err why = {};
+	size_t i = 0;
+	int rc = run_boot_read(&r->boot, e);
+
+	if (rc >= 0 && r->id)
+		rc = mark_measured(r, e);
+	if (rc < 0)
+		return rc;
+	while (i < r->nr_slots && r->measured[i])
+		i++;
+	rc = i < r->nr_slots ? check_boot(r, i, &why) : 0;
+	if (rc == EXIT_CANNOT && why.code == -EAGAIN) {
+		int added = r->id ? 0 : add_stopped(r, e);
+
+		if (added < 0)
+			return added;
+		add_remedy(r, &why);
+	}
+	if (rc != 0)
+		*e = why;
+	return rc;
+}
+
 /*
  * Measure what is missing, give the machine back, mark the run.  @r->complete tells whether there
  * is a verdict, also when the machine could not be given back.  Exit code or negative errno.
@@ -407,7 +480,11 @@ static void add_remedy(const struct run *r, struct err *e)
 static int conduct(struct run *r, struct err *e)
 {
 	struct err undo = {}, mark = {};
-	int rc = open_bench(r, e);
+	int rc = r->plan.boots ? first_boot(r, e) : 0;
+
+	if (rc != 0)
+		return rc;
+	rc = open_bench(r, e);
 
 	if (rc == 0)
 		rc = all_trials(r, e);

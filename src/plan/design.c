@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "plan/boot.h"
 #include "stats/sequential.h"
 
 unsigned int plan_min_blocks(size_t nr_metrics, double alpha)
@@ -76,6 +77,8 @@ static int copy_variant(const struct variant *from, struct variant *to, struct e
 	to->line = from->line;
 	for (size_t i = 0; i < from->knobs.nr && r >= 0; i++)
 		r = instances_add(&to->knobs, &from->knobs.v[i], e);
+	for (size_t i = 0; i < from->boot.nr && r >= 0; i++)
+		r = instances_add(&to->boot, &from->boot.v[i], e);
 	if (r < 0 || from->nr_overrides == 0)
 		return r;
 	to->overrides = calloc(from->nr_overrides, sizeof(*to->overrides));
@@ -101,5 +104,7 @@ int plan_make_aa(struct plan *p, struct err *e)
 		*v = (struct variant){ .name = name };
 		r = copy_variant(&p->variants[0], v, e);
 	}
+	if (!plan_has_boots(p))
+		p->boots = 0;
 	return r;
 }

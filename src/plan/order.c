@@ -69,6 +69,42 @@ static void draw_order(gsl_rng *rng, unsigned int *order, size_t nr)
 	gsl_ran_shuffle(rng, order, nr, sizeof(*order));
 }
 
+struct drawing {
+	gsl_rng *rng;
+	unsigned int *scenarios, *variants;
+	struct slot *at;
+};
+
+static void add_slot(struct drawing *d, unsigned int block, unsigned int scenario,
+		     unsigned int variant)
+{
+	*d->at++ = (struct slot){ block, scenario, variant, draw_seed(d->rng) };
+}
+
+static void draw_block(const struct plan *p, struct drawing *d, unsigned int block)
+{
+	draw_order(d->rng, d->scenarios, p->nr_scenarios);
+	for (size_t s = 0; s < p->nr_scenarios; s++) {
+		draw_order(d->rng, d->variants, p->nr_variants);
+		for (size_t v = 0; v < p->nr_variants; v++)
+			add_slot(d, block, d->scenarios[s], d->variants[v]);
+	}
+}
+
+/* Blocks from @first up to @end under one boot of each variant. */
+static void draw_round(const struct plan *p, struct drawing *d, unsigned int first,
+		       unsigned int end)
+{
+	draw_order(d->rng, d->variants, p->nr_variants);
+	for (size_t v = 0; v < p->nr_variants; v++) {
+		for (unsigned int b = first; b < end; b++) {
+			draw_order(d->rng, d->scenarios, p->nr_scenarios);
+			for (size_t s = 0; s < p->nr_scenarios; s++)
+				add_slot(d, b, d->scenarios[s], d->variants[v]);
+		}
+	}
+}
+
 int plan_order(const struct plan *p, struct slot **ret, size_t *ret_nr, struct err *e)
 {
 	size_t nr = (size_t)p->blocks * p->nr_scenarios * p->nr_variants;
@@ -76,22 +112,18 @@ int plan_order(const struct plan *p, struct slot **ret, size_t *ret_nr, struct e
 	_cleanup_(freep) unsigned int *scenarios = calloc(p->nr_scenarios + 1, sizeof(*scenarios));
 	_cleanup_(freep) unsigned int *variants = calloc(p->nr_variants + 1, sizeof(*variants));
 	struct slot *slots = calloc(nr + 1, sizeof(*slots));
-	struct slot *at = slots;
+	struct drawing d = { rng, scenarios, variants, slots };
 
 	if (!rng || !scenarios || !variants || !slots) {
 		free(slots);
 		return err_nomem(e, "order");
 	}
 	gsl_rng_set(rng, p->seed);
-	for (unsigned int b = 0; b < p->blocks; b++) {
-		draw_order(rng, scenarios, p->nr_scenarios);
-		for (size_t s = 0; s < p->nr_scenarios; s++) {
-			draw_order(rng, variants, p->nr_variants);
-			for (size_t v = 0; v < p->nr_variants; v++)
-				*at++ = (struct slot){ b, scenarios[s], variants[v],
-						       draw_seed(rng) };
-		}
-	}
+	for (unsigned int b = 0; b < p->blocks && !p->boots; b++)
+		draw_block(p, &d, b);
+	for (unsigned int i = 0; i < p->boots; i++)
+		draw_round(p, &d, (unsigned int)((uint64_t)i * p->blocks / p->boots),
+			   (unsigned int)((uint64_t)(i + 1) * p->blocks / p->boots));
 	*ret = slots;
 	*ret_nr = nr;
 	return 0;

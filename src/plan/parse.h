@@ -80,6 +80,7 @@ int parse_discard(const struct parse *p, const yaml_node_t *v, struct err *e);
 int parse_budget(const struct parse *p, const yaml_node_t *v, struct err *e);
 int parse_until(const struct parse *p, const yaml_node_t *v, struct err *e);
 int parse_blocks(const struct parse *p, const yaml_node_t *v, struct err *e);
+int parse_boots(const struct parse *p, const yaml_node_t *v, struct err *e);
 int parse_looks(const struct parse *p, const yaml_node_t *v, struct err *e);
 
 #endif

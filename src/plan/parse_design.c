@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "plan/boot.h"
 
 #define DEFAULT_BLOCKS 8
 /* A sequential design without a budget ends here at the latest. */
@@ -301,5 +302,36 @@ int parse_looks(const struct parse *p, const yaml_node_t *v, struct err *e)
 			return tree_wrap(e, p->tree, v);
 	}
 	even_looks(plan, first, (unsigned int)nr);
+	return 0;
+}
+
+/* A boot of each variant for each block unless the plan says less. */
+int parse_boots(const struct parse *p, const yaml_node_t *v, struct err *e)
+{
+	static const struct opt row = { "boots", OPT_UINT, 0, NULL, "", 1, MAX_BLOCKS };
+	struct plan *plan = p->plan;
+	uint64_t boots = plan->blocks;
+	const char *text = NULL;
+	size_t variant = 0;
+	int r = plan_check_boots(plan, &variant, e);
+
+	if (r < 0)
+		return err_wrap(e, "%s:%d", p->tree->file, plan->variants[variant].line);
+	if (v && !plan_has_boots(plan))
+		return tree_refuse(e, p->tree, v,
+				   "boots: no variant has a boot: { kernel: ..., cmdline: ... }");
+	r = v ? tree_scalar(p->tree, v, "boots", &text, e) : 0;
+	if (r < 0)
+		return r;
+	if (v && opt_set(&row, text, &boots, e) < 0)
+		return tree_wrap(e, p->tree, v);
+	if (boots > plan->blocks || (boots < plan->blocks && plan_is_sequential(plan)))
+		return tree_refuse(
+			e, p->tree, v, "boots %s: %s", tree_quote(text).s,
+			boots > plan->blocks
+				? "more than there are blocks"
+				: "a design that may end early needs one for each block; "
+				  "remove boots");
+	plan->boots = plan_has_boots(plan) ? (unsigned int)boots : 0;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "plan/boot.h"
 
 /*
  * What "load.SCENARIO.INSTANCE.KEY" points at.  Names and keys may hold dots themselves, so the
@@ -220,10 +221,13 @@ static int parse_override(const struct parse *p, const struct tree_pair *pair, s
 	return 0;
 }
 
+static const struct plugin *const boot_plugins[] = { &plan_boot_plugin, NULL };
+
 static int parse_variant(const struct parse *p, const yaml_node_t *list, struct variant *v,
 			 struct err *e)
 {
 	const struct kind knob = { "knob", p->reg->knobs, false };
+	const struct kind boot = { "boot", boot_plugins, false };
 	int r = 0;
 
 	if (!tree_is_null(list) && list->type != YAML_SEQUENCE_NODE)
@@ -240,6 +244,8 @@ static int parse_variant(const struct parse *p, const yaml_node_t *list, struct 
 			pair = tree_pair(p->tree, entry, 0);
 		if (is_pair && is_override(pair.key))
 			r = parse_override(p, &pair, v, e);
+		else if (is_pair && strcmp(pair.key, plan_boot_plugin.name) == 0)
+			r = parse_entry(p, &boot, entry, &v->boot, e);
 		else
 			r = parse_entry(p, &knob, entry, &v->knobs, e);
 	}

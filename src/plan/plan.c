@@ -255,6 +255,7 @@ static const struct section {
 	{ "until", parse_until },
 	{ "blocks", parse_blocks }, /* how many depends on metrics, alpha and budget */
 	{ "looks", parse_looks },
+	{ "boots", parse_boots },
 };
 
 static int parse_sections(const struct parse *p, struct err *e)
@@ -296,6 +297,7 @@ void variant_release(struct variant *v)
 {
 	free(v->name);
 	instances_release(&v->knobs);
+	instances_release(&v->boot);
 	for (size_t i = 0; i < v->nr_overrides; i++) {
 		free(v->overrides[i].scenario);
 		free(v->overrides[i].instance);

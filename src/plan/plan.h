@@ -43,6 +43,7 @@ struct override {
 struct variant {
 	char *name;
 	struct instances knobs;
+	struct instances boot; /* "boot:", at most one; see boot.h */
 	struct override *overrides;
 	size_t nr_overrides;
 	int line;
@@ -94,6 +95,7 @@ struct plan {
 	size_t nr_scenarios;
 	struct instances probes;
 	uint64_t settle_ns, warmup_ns, duration_ns;
+	unsigned int boots;  /* of each variant, where variants differ in that; else 0 */
 	unsigned int blocks; /* 8, or more when the metrics need more; sequential: at the most */
 	/*
 	 * Sequential design: after how many blocks the verdict is looked at, ascending, the last
@@ -173,6 +175,10 @@ struct slot {
 
 /**
  * plan_order - the schedule: blocks of every scenario with every variant
+ *
+ * Where variants differ in what is booted, the blocks are split into as many rounds as there are
+ * boots of a variant; in a round each variant has one boot, in random order, and in it all its
+ * trials of the round's blocks.  Otherwise:
  *
  * Within a block scenarios come in random order, and within a scenario the variants do, so that
  * paired trials are neighbours in time.  The order depends on @p->seed alone (GSL mt19937, the

@@ -44,7 +44,7 @@ static const struct refusal {
 		{ "seed: 7", "sed: 7",
 		  "plan.yaml:29: a plan has no key \"sed\"; did you mean \"seed\"?" },
 		{ "seed: 7", "colour: red",
-		  "plan.yaml:29: a plan has no key \"colour\"; it has: name, peer, dut, setup, loads, scenarios, probes, variants, trial, seed, alpha, metrics, discard, budget, until, blocks and 1 more" },
+		  "plan.yaml:29: a plan has no key \"colour\"; it has: name, peer, dut, setup, loads, scenarios, probes, variants, trial, seed, alpha, metrics, discard, budget, until, blocks and 2 more" },
 		{ "seed: 7", "blocks: 9",
 		  "plan.yaml:29: \"blocks\" stands here twice, first in line 24; rename or remove one" },
 		{ "seed: 7", "seed: 0",
