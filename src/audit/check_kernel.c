@@ -220,13 +220,18 @@ static char *model_of(struct look *l, const char *version, struct err *e)
 static int look_preemption(struct look *l, struct err *e)
 {
 	_cleanup_(freep) char *version = look_line(l, ROOT_PROC, "sys/kernel/version", e);
-	_cleanup_(freep) char *model = NULL;
+	_cleanup_(freep) char *model = NULL, *live = NULL;
+	struct err ignored = {};
 
 	if (!version)
 		return e->code;
 	look_fact_file(l, "realtime", ROOT_SYS, "kernel/realtime");
 	if (is_rt(l, version)) {
 		look_fact(l, "preemption", "rt");
+		live = look_line(l, ROOT_SYS, "kernel/debug/sched/preempt", &ignored);
+		model = live ? chosen(live) : NULL;
+		if (model) /* how ordinary threads are preempted: lazily or at once */
+			look_fact(l, "preemption.others", "%s", model);
 		return 0;
 	}
 	model = model_of(l, version, e);

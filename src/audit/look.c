@@ -87,7 +87,8 @@ bool look_exists(const struct look *l, enum root root, const char *path)
 	return fd >= 0 && faccessat(fd, path, F_OK, 0) == 0;
 }
 
-static void add_fact(struct look *l, bool passing, const char *key, const char *fmt, va_list ap)
+__attribute__((format(printf, 4, 0))) static void
+add_fact(struct look *l, bool passing, const char *key, const char *fmt, va_list ap)
 {
 	struct audit *a = l->out;
 	char *k = strdup(key), *v = text_vprintf(fmt, ap);

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/json_field.h"
+#include "fixture.h"
 #include "registry.h"
 #include "trial/bench.h"
 
@@ -738,6 +739,54 @@ static void a_virtual_machine_as_it_was_captured(void **state)
 	tree_close(&t);
 }
 
+/* The tree of a guest says what irqlab said inside the guest: tests/fixtures/audit/guest.sh. */
+static void a_guest_of_preempt_rt_as_it_was_captured(void **state)
+{
+	static const struct expected want[] = {
+		{ "preemption", CHECK_FINE, NULL }, { "hypervisor", CHECK_FOUND, "QEMU" },
+		{ "timers", CHECK_FINE, NULL },	    { "hugepages", CHECK_ABSENT, NULL },
+		{ "config", CHECK_FINE, NULL },	    {}
+	};
+	_cleanup_(buf_release) struct buf text = {};
+	struct tree t = { .dir = "tests/fixtures/audit/rt-guest" };
+	struct json_object *said, *list;
+
+	tree_open(&t);
+	tree_audit(&t);
+	expect(&t, want);
+	assert_string_equal(audit_fact(&t.a, "preemption"), "rt");
+	assert_string_equal(audit_fact(&t.a, "release"), "6.12.117+deb12-rt-amd64");
+	assert_string_equal(audit_fact(&t.a, "config.PREEMPT_RT"), "y");
+	assert_string_equal(audit_fact(&t.a, "preemption.others"), "lazy");
+	fixture_read("tests/fixtures/audit/rt-guest/audit.json", &text);
+	said = json_tokener_parse(buf_str(&text));
+	list = json_field_array(said, "checks");
+	assert_int_equal(json_object_array_length(list), t.a.nr_checks);
+	for (size_t i = 0; i < t.a.nr_checks; i++) {
+		struct json_object *c = json_object_array_get_idx(list, i);
+		const char *name = json_field_string(c, "check");
+
+		/* the tree has no second look at the CPUs */
+		if (strcmp(name, "load") != 0)
+			assert_string_equal(audit_state_word(state_of(&t.a, name)->state),
+					    json_field_string(c, "state"));
+	}
+	list = json_field_array(said, "findings");
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *f = json_object_array_get_idx(list, i);
+		const char *name = json_field_string(f, "check");
+
+		if (strcmp(name, "load") != 0)
+			assert_string_equal(found(&t.a, name)->what, json_field_string(f, "what"));
+	}
+	json_object_put(said);
+	/* interrupt threads run at 50 there: above a probe of 40 */
+	t.goal.priority = 40;
+	tree_audit(&t);
+	assert_contains(found(&t.a, "above")->what, "irq/");
+	tree_close(&t);
+}
+
 static void where_nothing_is_mounted_all_is_unknown(void **state)
 {
 	static const struct file nothing[] = { { "empty", "" }, {} };
@@ -1111,6 +1160,7 @@ int main(void)
 		cmocka_unit_test(a_laptop_is_seen_for_what_it_is),
 		cmocka_unit_test(a_board_is_no_worse_for_what_it_lacks),
 		cmocka_unit_test(a_virtual_machine_as_it_was_captured),
+		cmocka_unit_test(a_guest_of_preempt_rt_as_it_was_captured),
 		cmocka_unit_test(where_nothing_is_mounted_all_is_unknown),
 		cmocka_unit_test(without_sys_the_rest_is_still_said),
 		cmocka_unit_test(what_is_not_measured_is_a_note),
