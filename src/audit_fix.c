@@ -14,8 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "audit/machine.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/json_field.h"
 #include "base/signals.h"
 #include "cmdline.h"
@@ -98,6 +100,20 @@ static int run(char **argv, struct err *e)
 	return r < 0 ? r : await(pid, signal_fd, e);
 }
 
+/* @dev, or when it is "" the netdev of the default route; NULL: there is none. */
+static int name_dev(const char *dev, char **ret, struct err *e)
+{
+	_cleanup_(host_release) struct host host = {};
+	char name[IFNAMSIZ];
+
+	machine_open(&host);
+	machine_default_dev(host.proc_fd, name);
+	if (!*dev && !*name)
+		return 0;
+	*ret = strdup(*dev ? dev : name);
+	return *ret ? 0 : err_nomem(e, dev);
+}
+
 int audit_fix(char **argv, const char *dev, struct err *e)
 {
 	_cleanup_(bench_spec_release) struct bench_spec spec = { .peer = PEER_NONE, .fix = true };
@@ -111,8 +127,9 @@ int audit_fix(char **argv, const char *dev, struct err *e)
 			"sudo irqlab audit --fix -- COMMAND");
 		return EXIT_CANNOT;
 	}
-	spec.dut = *dev ? strdup(dev) : NULL;
-	r = audit_goal_any(&spec.goal, e);
+	r = name_dev(dev, &spec.dut, e);
+	if (r >= 0)
+		r = audit_goal_any(&spec.goal, e);
 	if (r >= 0)
 		r = bench_open(&b, &spec, &all_plugins, e);
 	if (r < 0)

@@ -49,7 +49,10 @@ int run_audit_spec(const struct run_request *q, const char *env, struct bench_sp
 {
 	spec->fix = q->fix && !env;
 	spec->identify = q->identify;
-	return env ? take_mended(env, &spec->setup, e) : 0;
+	if (!env)
+		return 0;
+	spec->before = strdup(env);
+	return spec->before ? take_mended(env, &spec->setup, e) : err_nomem(e, "run");
 }
 
 int run_audit_heed(const struct run_request *q, struct json_object *env, struct err *e)

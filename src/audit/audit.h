@@ -103,6 +103,8 @@ const char *audit_state_word(enum check_state s);
  * "findings" and "checks".
  */
 struct json_object *audit_env(const struct audit *a);
+/* The facts of such an object (JSON text), the passing ones left out. -EBADMSG: it is none. */
+int audit_of_env(const char *env, struct audit *ret, struct err *e);
 /* docs/schema/audit-1.json */
 struct json_object *audit_json(const struct audit *a);
 #define AUDIT_JSON_SCHEMA 1

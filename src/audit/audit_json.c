@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <errno.h>
 #include <json-c/json.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "audit/audit.h"
 #include "base/cleanup.h"
+#include "base/err.h"
+#include "base/json_field.h"
 #include "base/text.h"
 
 static void add_text(struct json_object *o, const char *key, const char *value)
@@ -88,6 +92,33 @@ struct json_object *audit_env(const struct audit *a)
 	json_object_object_add(said, "checks", checks(a));
 	json_object_object_add(o, "audit", said);
 	return o;
+}
+
+int audit_of_env(const char *env, struct audit *ret, struct err *e)
+{
+	_cleanup_(json_putp) struct json_object *o = json_tokener_parse(env);
+	_cleanup_(audit_release) struct audit a = {};
+
+	if (!json_object_is_type(o, json_type_object))
+		return err_set(e, -EBADMSG, "the environment of the run is no JSON object");
+	a.facts = calloc((size_t)json_object_object_length(o) + 1, sizeof(*a.facts));
+	if (!a.facts)
+		return err_nomem(e, "environment");
+	json_object_object_foreach(o, key, value)
+	{
+		struct fact *f = &a.facts[a.nr_facts];
+
+		if (!json_object_is_type(value, json_type_string))
+			continue;
+		f->key = strdup(key);
+		f->value = strdup(json_object_get_string(value));
+		a.nr_facts++;
+		if (!f->key || !f->value)
+			return err_nomem(e, "environment");
+	}
+	*ret = a;
+	a = (struct audit){};
+	return 0;
 }
 
 struct json_object *audit_json(const struct audit *a)

@@ -154,7 +154,10 @@ static int look_cmdline(struct look *l, struct err *e)
 	if (!line)
 		return e->code;
 	personal_mask_cmdline(&masked, line, name);
-	look_fact(l, "cmdline", "%s", l->scope->identify ? line : buf_str(&masked));
+	/* the same with --identify, so that such runs can be told from others by it */
+	look_fact(l, "cmdline", "%s", buf_str(&masked));
+	if (l->scope->identify)
+		look_fact(l, "cmdline_whole", "%s", line);
 	if (mitigations && strncmp(mitigations, "off", 3) == 0) {
 		look_found(l, SEVERITY_NOTE, AFFECTS_ALL, "mitigations=off at boot");
 		look_why(l, "entry into the kernel is cheaper than on the machines of most others");

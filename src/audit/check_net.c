@@ -65,13 +65,12 @@ static void look_link(struct look *l)
 		look_found(l, SEVERITY_NOTE, AFFECTS_NETWORK, "the link obeys pause frames");
 		look_why(l, "a receiver that is behind stops the sender: losses become delay");
 		look_mend(l, "ethtool -A DEV rx off tx off");
-		look_knob(l, "netdev", "dev", "$dut", "pause-rx", "off", "pause-tx", "off", NULL);
+		look_knob(l, "pause", "dev", "$dut", "rx", "off", NULL);
 	}
 	if (n->eee == 1) {
 		look_found(l, SEVERITY_WARN, AFFECTS_RTT, "energy-efficient Ethernet is active");
 		look_why(l, "an idle link sleeps: tens of microseconds before the first packet");
 		look_mend(l, "ethtool --set-eee DEV eee off");
-		look_knob(l, "netdev", "dev", "$dut", "eee", "off", NULL);
 	}
 }
 
@@ -148,7 +147,10 @@ static int look_coalescing(struct look *l, struct err *e)
 		 "interrupts per second follow the traffic of the last moment: a variant changes "
 		 "them by being faster");
 	look_mend(l, "ethtool -C DEV adaptive-rx off adaptive-tx off rx-usecs N");
-	look_knob(l, "netdev", "dev", "$dut", "adaptive-rx", "off", "adaptive-tx", "off", NULL);
+	if (n->adaptive_rx == 1)
+		look_knob(l, "coalesce", "dev", "$dut", "adaptive-rx", "off", NULL);
+	if (n->adaptive_tx == 1)
+		look_knob(l, "coalesce", "dev", "$dut", "adaptive-tx", "off", NULL);
 	return 0;
 }
 

@@ -16,7 +16,7 @@
 static void mend_governor(struct look *l, const struct percpu *p)
 {
 	look_mend(l, "cpupower frequency-set -g performance");
-	if (look_knob(l, "governor", "governor", "performance", NULL))
+	if (look_knob(l, "power", "governor", "performance", NULL))
 		return;
 	for (size_t i = 0; i < p->nr; i++) {
 		if (strcmp(p->v[i].text, "performance") == 0)
@@ -89,7 +89,7 @@ static int look_turbo(struct look *l, struct err *e)
 		look_found(l, SEVERITY_WARN, AFFECTS_ALL, "turbo frequencies are on");
 		look_why(l, "the frequency depends on heat and on how many cores are awake");
 		look_mend(l, "echo %s > %s", places[i].off, buf_str(&file));
-		if (!look_knob(l, "boost", "boost", "off", NULL))
+		if (!look_knob(l, "power", "boost", "off", NULL))
 			look_knob(l, "file", "path", buf_str(&file), "value", places[i].off, NULL);
 		return 0;
 	}
@@ -156,8 +156,7 @@ static int look_idle_states(struct look *l, struct err *e)
 	look_why(l, "an idle exit is in each latency, and a busier variant has fewer of them; the "
 		    "probe wakeup holds CPUs awake with pm-qos, the round trips do not");
 	look_mend(l, "cpupower idle-set -D %d, or the option pm-qos of the probe wakeup", EXIT_US);
-	if (!look_knob(l, "cpu-dma-latency", "latency", "0", NULL))
-		look_knob(l, "pm-qos", "latency", "0", NULL);
+	look_knob(l, "power", "dma-latency", "0", NULL);
 	return 0;
 }
 

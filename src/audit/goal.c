@@ -155,10 +155,50 @@ static bool same_thing(const struct instance *a, const struct instance *b, bool 
 	return false;
 }
 
-const char *audit_goal_forbids(const struct audit_goal *g, const struct instance *knob)
+/* Words in a knob of a plan that make it one about the subject of a check. */
+static const struct {
+	const char *check, *words[4];
+} subjects[] = {
+	{ "governor", { "governor", "freq" } },
+	{ "turbo", { "boost", "turbo", "freq" } },
+	{ "idle-states", { "idle", "dma-latency", "dma_latency" } },
+	{ "clocksource", { "clocksource" } },
+	{ "numa", { "numa" } },
+	{ "rt-bandwidth", { "rt_runtime", "rt-runtime", "rt_period" } },
+	{ "watchdogs", { "watchdog" } },
+	{ "daemons", { "daemon" } },
+	{ "coalescing", { "coalesce" } },
+	{ "hugepages", { "hugepage", "ksm" } },
+	{ "tracing", { "tracing" } },
+};
+
+static bool has_word(const struct instance *knob, const char *word)
+{
+	if (strstr(knob->plugin, word))
+		return true;
+	for (size_t i = 0; i < knob->nr_settings; i++)
+		if (strstr(knob->settings[i].key, word) || strstr(knob->settings[i].value, word))
+			return true;
+	return false;
+}
+
+static bool is_about(const struct instance *knob, const char *check)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++) {
+		if (strcmp(subjects[i].check, check) != 0)
+			continue;
+		for (size_t w = 0; w < ARRAY_SIZE(subjects[i].words) && subjects[i].words[w]; w++)
+			if (has_word(knob, subjects[i].words[w]))
+				return true;
+	}
+	return false;
+}
+
+const char *audit_goal_forbids(const struct audit_goal *g, const char *check,
+			       const struct instance *knob)
 {
 	for (size_t i = 0; i < g->varied.nr; i++) {
-		if (same_thing(&g->varied.v[i], knob, false))
+		if (same_thing(&g->varied.v[i], knob, false) || is_about(&g->varied.v[i], check))
 			return "a variant sets it";
 		if (strcmp(g->varied.v[i].plugin, "command") == 0)
 			return "a variant runs a command, which may set anything";

@@ -50,10 +50,12 @@ int audit_goal_copy(const struct audit_goal *from, struct audit_goal *ret, struc
 void audit_goal_release(struct audit_goal *g);
 
 /*
- * Why @knob must not be set behind the plan's back: a variant sets the same, or runs a command,
- * which may set anything; or the setup gives it another value.  NULL: it may.
+ * Why @knob, which mends what @check found, must not be set behind the plan's back: a variant sets
+ * the same, be it by another knob, or runs a command, which may set anything; or the setup gives it
+ * another value.  NULL: it may.
  */
-const char *audit_goal_forbids(const struct audit_goal *g, const struct instance *knob);
+const char *audit_goal_forbids(const struct audit_goal *g, const char *check,
+			       const struct instance *knob);
 /* Append "wakeup, rr": the metrics of @affects. */
 void audit_affects_words(unsigned int affects, struct buf *out);
 

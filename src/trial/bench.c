@@ -79,6 +79,9 @@ static int look_around(struct bench *b, const struct bench_spec *spec, struct er
 	int r = audit_goal_copy(&spec->goal, &b->goal, e);
 
 	b->identify = spec->identify;
+	/* what differs from the machine the run was begun on is said with the first trial */
+	if (r >= 0 && spec->before)
+		r = audit_of_env(spec->before, &b->facts, e);
 	if (r >= 0)
 		r = bench_audit(b, e);
 	if (r >= 0 && spec->fix)

@@ -39,7 +39,7 @@ int bench_audit(struct bench *b, struct err *e)
 	return 0;
 }
 
-static int mend_one(struct bench *b, const struct instance *knob, struct err *e)
+static int mend_one(struct bench *b, const char *check, const struct instance *knob, struct err *e)
 {
 	struct mended *v = realloc(b->mended, (b->nr_mended + 1) * sizeof(*v));
 	struct instances list = {};
@@ -56,7 +56,7 @@ static int mend_one(struct bench *b, const struct instance *knob, struct err *e)
 	if (r < 0)
 		return r;
 	b->nr_mended++;
-	forbidden = audit_goal_forbids(&b->goal, knob);
+	forbidden = audit_goal_forbids(&b->goal, check, knob);
 	if (forbidden) {
 		r = err_set(&why, -EBUSY, "%s", forbidden);
 	} else {
@@ -83,7 +83,7 @@ int bench_mend(struct bench *b, struct err *e)
 
 		/* a note touches nothing that is measured: the machine stays as it is */
 		for (size_t k = 0; k < f->knobs.nr && f->severity != SEVERITY_NOTE && r >= 0; k++)
-			r = mend_one(b, &f->knobs.v[k], e);
+			r = mend_one(b, f->check, &f->knobs.v[k], e);
 	}
 	return r < 0 || !b->nr_mended ? r : bench_audit(b, e);
 }

@@ -51,6 +51,7 @@ void bench_spec_release(struct bench_spec *s)
 {
 	free(s->addr);
 	free(s->dut);
+	free(s->before);
 	instances_release(&s->setup);
 	audit_goal_release(&s->goal);
 	*s = (struct bench_spec){};
@@ -69,6 +70,7 @@ struct json_object *bench_spec_to_json(const struct bench_spec *s)
 	json_object_object_add(o, "goal", audit_goal_to_json(&s->goal));
 	add_u64(o, "fix", s->fix);
 	add_u64(o, "identify", s->identify);
+	add_string(o, "before", s->before);
 	return o;
 }
 
@@ -92,6 +94,8 @@ int bench_spec_from_json(struct json_object *o, struct bench_spec *ret, struct e
 		r = take_instances(o, "setup", &s.setup, e);
 	if (r >= 0)
 		r = audit_goal_from_json(json_field_object(o, "goal"), &s.goal, e);
+	if (r >= 0)
+		r = take_string(o, "before", &s.before, e);
 	if (r >= 0)
 		r = take_u64(o, "fix", &fix, e);
 	if (r >= 0)

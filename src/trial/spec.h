@@ -25,6 +25,7 @@ struct bench_spec {
 	struct audit_goal goal; /* for the audit */
 	bool fix;		/* what the audit finds and a knob mends is set for the run */
 	bool identify;		/* host name and addresses are facts */
+	char *before;		/* env of the run that is resumed, JSON; NULL: a new run */
 };
 
 struct trial_spec {

@@ -957,22 +957,28 @@ static void a_veth_that_will_not_poll_is_a_veto_only_where_it_matters(void **sta
 static void what_a_variant_sets_is_not_mended(void **state)
 {
 	struct audit_goal g = {};
-	struct instances knobs = {}, other = {};
+	struct instances knobs = {}, other = {}, file = {};
 
+	add_knob(&file, "governor", "performance");
 	add_knob(&knobs, "gro", "on");
 	add_knob(&other, "tso", "off");
-	assert_null(audit_goal_forbids(&g, &knobs.v[0]));
+	assert_null(audit_goal_forbids(&g, "veth", &knobs.v[0]));
 	add_knob(&g.setup, "gro", "on");
-	assert_null(audit_goal_forbids(&g, &knobs.v[0]));
+	assert_null(audit_goal_forbids(&g, "veth", &knobs.v[0]));
 	add_knob(&g.setup, "gro", "off");
-	assert_contains(audit_goal_forbids(&g, &knobs.v[0]), "setup");
+	assert_contains(audit_goal_forbids(&g, "veth", &knobs.v[0]), "setup");
 	add_knob(&g.varied, "tso", "off");
-	assert_contains(audit_goal_forbids(&g, &other.v[0]), "a variant sets it");
+	assert_contains(audit_goal_forbids(&g, "veth", &other.v[0]), "a variant sets it");
+	/* by another knob, about the same thing */
+	assert_null(audit_goal_forbids(&g, "governor", &file.v[0]));
+	add_knob(&g.varied, "path", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+	assert_contains(audit_goal_forbids(&g, "governor", &file.v[0]), "a variant sets it");
 	free(g.varied.v[0].plugin);
 	g.varied.v[0].plugin = strdup("command");
-	assert_contains(audit_goal_forbids(&g, &other.v[0]), "command");
+	assert_contains(audit_goal_forbids(&g, "veth", &other.v[0]), "command");
 	instances_release(&knobs);
 	instances_release(&other);
+	instances_release(&file);
 	audit_goal_release(&g);
 }
 
@@ -1034,6 +1040,8 @@ static void nothing_personal_is_said_unless_asked(void **state)
 static void the_cpus_are_a_number_as_runs_of_before_have_it(void **state)
 {
 	struct json_object *o, *v = NULL, *said;
+	struct audit back = {};
+	struct err e = {};
 	struct tree t;
 
 	tree_make(&t, in_order);
@@ -1043,6 +1051,11 @@ static void the_cpus_are_a_number_as_runs_of_before_have_it(void **state)
 	assert_true(json_object_object_get_ex(o, "cpus", &v));
 	assert_true(json_object_is_type(v, json_type_int));
 	assert_int_equal(json_object_get_int(v), 4);
+	assert_int_equal(audit_of_env(json_object_to_json_string(o), &back, &e), 0);
+	assert_string_equal(audit_fact(&back, "governor"), "performance");
+	assert_null(audit_fact(&back, "load"));
+	audit_release(&back);
+	assert_int_equal(audit_of_env("[1]", &back, &e), -EBADMSG);
 	/* what passes is apart, so that no two runs differ by it */
 	assert_non_null(json_field_string(json_field_object(o, "now"), "load"));
 	said = json_field_object(o, "audit");
