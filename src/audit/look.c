@@ -87,11 +87,27 @@ bool look_exists(const struct look *l, enum root root, const char *path)
 	return fd >= 0 && faccessat(fd, path, F_OK, 0) == 0;
 }
 
+/* Of what files say: one line that can be printed and put into JSON. NULL without memory. */
+__attribute__((format(printf, 1, 0))) static char *clean_text(const char *fmt, va_list ap)
+{
+	_cleanup_(freep) char *raw = text_vprintf(fmt, ap);
+	_cleanup_(buf_release) struct buf b = {};
+
+	if (!raw)
+		return NULL;
+	for (char *p = raw; *p; p++)
+		if (*p == '\t' || *p == '\n')
+			*p = ' ';
+	if (text_printable(&b, raw, strlen(raw)) < 0 || buf_puts(&b, "") < 0)
+		return NULL;
+	return buf_take(&b);
+}
+
 __attribute__((format(printf, 4, 0))) static void
 add_fact(struct look *l, bool passing, const char *key, const char *fmt, va_list ap)
 {
 	struct audit *a = l->out;
-	char *k = strdup(key), *v = text_vprintf(fmt, ap);
+	char *k = strdup(key), *v = clean_text(fmt, ap);
 	struct fact *facts = realloc(a->facts, (a->nr_facts + 1) * sizeof(*facts));
 
 	if (facts)
@@ -143,7 +159,7 @@ void look_found(struct look *l, enum severity severity, unsigned int affects, co
 	if (l->facts_only)
 		return;
 	va_start(ap, fmt);
-	what = text_vprintf(fmt, ap);
+	what = clean_text(fmt, ap);
 	va_end(ap);
 	v = what ? realloc(a->findings, (a->nr_findings + 1) * sizeof(*v)) : NULL;
 	if (!v) {

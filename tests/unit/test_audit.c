@@ -1132,6 +1132,22 @@ static void what_changes_between_two_trials_is_said_once(void **state)
 	tree_remove(&t);
 }
 
+static void what_files_say_can_be_printed(void **state)
+{
+	struct tree t;
+
+	tree_make(&t, in_order);
+	put(&t, "proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n");
+	put(&t, "sys/class/dmi/id/sys_vendor", "QEMU \033[31m\377\n");
+	put(&t, "sys/hypervisor/type", "a\nb\033c\n");
+	tree_open(&t);
+	tree_audit(&t);
+	assert_string_equal(audit_fact(&t.a, "net.ipv4.tcp_rmem"), "4096 131072 6291456");
+	assert_string_equal(audit_fact(&t.a, "vendor"), "QEMU \\x1b[31m\\xff");
+	assert_contains(found(&t.a, "hypervisor")->what, "(a b\\x1bc)");
+	tree_remove(&t);
+}
+
 static void a_thread_is_read_whatever_its_name_holds(void **state)
 {
 	struct rt_thread t = {};
@@ -1186,6 +1202,7 @@ int main(void)
 		cmocka_unit_test(the_cpus_are_a_number_as_runs_of_before_have_it),
 		cmocka_unit_test(the_facts_alone_are_those_that_can_change),
 		cmocka_unit_test(what_changes_between_two_trials_is_said_once),
+		cmocka_unit_test(what_files_say_can_be_printed),
 		cmocka_unit_test(a_thread_is_read_whatever_its_name_holds),
 		cmocka_unit_test(the_list_names_every_check_once),
 	};
