@@ -252,7 +252,7 @@ struct change {
 	struct file files[4];
 	enum severity severity;
 	const char *what; /* part of it */
-	const char *knob; /* its plugin; NULL: none */
+	const char *knob; /* its plugin: the first of these names there is; NULL: none */
 };
 
 #define CPU "sys/devices/system/cpu/"
@@ -343,18 +343,23 @@ static const struct change changes[] = {
 	  { { CPU "cpu2/cpufreq/scaling_governor", "schedutil\n" } },
 	  SEVERITY_WARN,
 	  "performance on CPUs 0-1,3, schedutil on CPUs 2",
-	  "file" },
-	{ "turbo", { { CPU "intel_pstate/no_turbo", "0\n" } }, SEVERITY_WARN, "turbo", "file" },
+	  "power file" },
+	{ "turbo",
+	  { { CPU "intel_pstate/no_turbo", "0\n" } },
+	  SEVERITY_WARN,
+	  "turbo",
+	  "power file" },
 	{ "turbo",
 	  { { CPU "intel_pstate/no_turbo", NULL }, { CPU "cpufreq/boost", "1\n" } },
 	  SEVERITY_WARN,
 	  "turbo",
-	  "file" },
+	  "power file" },
 	{ "idle-states",
 	  { { CPU "cpu0/cpuidle/state2/name", "C6\n" },
 	    { CPU "cpu0/cpuidle/state2/latency", "170\n" } },
 	  SEVERITY_WARN,
-	  "C6, whose exit takes 170 us" },
+	  "C6, whose exit takes 170 us",
+	  "power" },
 	{ "thermal",
 	  { { CPU "cpu0/thermal_throttle/core_throttle_count", "7\n" } },
 	  SEVERITY_WARN,
@@ -488,6 +493,30 @@ static void undo(const struct tree *t, const struct change *c)
 	}
 }
 
+static bool is_there(const char *knob, size_t len)
+{
+	for (size_t i = 0; all_knobs[i]; i++)
+		if (strncmp(all_knobs[i]->plugin.name, knob, len) == 0 &&
+		    all_knobs[i]->plugin.name[len] == '\0')
+			return true;
+	return false;
+}
+
+/* The first of the words of @names that is a knob of this irqlab, or NULL. */
+static const char *first_there(const char *names)
+{
+	static char name[32];
+
+	for (; names && *names; names += strcspn(names, " "), names += strspn(names, " ")) {
+		size_t len = strcspn(names, " ");
+
+		snprintf(name, sizeof(name), "%.*s", (int)len, names);
+		if (is_there(names, len))
+			return name;
+	}
+	return NULL;
+}
+
 static void each_change_is_found_with_its_value(void **state)
 {
 	struct tree t;
@@ -499,6 +528,7 @@ static void each_change_is_found_with_its_value(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		const struct change *c = &changes[i];
 		const struct finding *f;
+		const char *knob;
 
 		for (size_t k = 0; k < ARRAY_SIZE(c->files) && c->files[k].path; k++)
 			put(&t, c->files[k].path, c->files[k].contents);
@@ -510,10 +540,11 @@ static void each_change_is_found_with_its_value(void **state)
 		assert_int_equal(f->severity, c->severity);
 		assert_true(f->affects && f->why && *f->why);
 		assert_int_equal(state_of(&t.a, c->check)->state, CHECK_FOUND);
-		if (!c->knob != !f->knobs.nr)
+		knob = first_there(c->knob);
+		if (!knob != !f->knobs.nr)
 			fail_msg("case %zu: %s: %zu knobs", i, f->what, f->knobs.nr);
-		if (c->knob)
-			assert_string_equal(f->knobs.v[0].plugin, c->knob);
+		if (knob)
+			assert_string_equal(f->knobs.v[0].plugin, knob);
 		undo(&t, c);
 	}
 	tree_audit(&t);
@@ -680,8 +711,8 @@ static void a_laptop_is_seen_for_what_it_is(void **state)
 	tree_open(&t);
 	tree_audit(&t);
 	expect(&t, want);
-	/* both CPUs are mended */
-	assert_int_equal(found(&t.a, "governor")->knobs.nr, 2);
+	/* both CPUs are mended, file by file where no knob does it at once */
+	assert_int_equal(found(&t.a, "governor")->knobs.nr, is_there("power", 5) ? 1 : 2);
 	assert_string_equal(audit_fact(&t.a, "freq_driver"), "intel_pstate");
 	tree_remove(&t);
 }
