@@ -2,6 +2,7 @@
 #include "import/import.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -235,6 +236,10 @@ static void take_text(struct import_reader *r, const struct slot *s)
 		r->f[i].command_line = is_sure(line, call) ? s->line.nr : 0;
 		label_keep(&r->f[i].command, label_after_prompt(line, call), line + len);
 		r->f[i].command_bare = skip > 0;
+		if (import_formats[i]->called) {
+			import_formats[i]->called(f, call);
+			r->greedy |= f->greedy ? 1ULL << i : 0;
+		}
 	}
 	if (called || label_is_markup(line))
 		return;
@@ -276,6 +281,18 @@ int reader_settle(struct import_reader *r, struct import_feed *f, size_t runs, s
 	return took < 0 ? took : 0;
 }
 
+/* Rows of a diff's two sides are of two tests, also where they take turns. */
+static void mind_side(struct import_reader *r, struct import_feed *f, const struct slot *s)
+{
+	char side = *buf_str(&s->line.text);
+
+	if (side != '+' && side != '-')
+		side = 0;
+	if (f->run && side && r->side && side != r->side)
+		import_close_run(f);
+	r->side = side ? side : r->side;
+}
+
 static int take_row(struct import_reader *r, size_t i, struct err *e)
 {
 	struct import_feed *f = &r->f[i].feed;
@@ -283,6 +300,7 @@ static int take_row(struct import_reader *r, size_t i, struct err *e)
 	size_t runs = r->nr_opened, used, last_line = cur->line.nr;
 	int took, failed;
 
+	mind_side(r, f, cur);
 	reader_label(r, f);
 	took = rows_read(r, f, &used);
 	failed = reader_settle(r, f, runs, cur->line.nr, took, e);
@@ -334,8 +352,10 @@ static bool ask(struct import_reader *r, const struct slot *s, struct answer *re
 	for (uint64_t left = (s->marks | r->greedy) & ((1ULL << IMPORT_NR_FORMATS) - 1); left;
 	     left &= left - 1) {
 		size_t i = (size_t)__builtin_ctzll(left);
-		enum import_kind kind = import_formats[i]->sniff(&r->f[i].feed, &l);
+		enum import_kind kind;
 
+		reader_label(r, &r->f[i].feed);
+		kind = import_formats[i]->sniff(&r->f[i].feed, &l);
 		ret->asked |= 1ULL << i;
 		if (kind == IMPORT_CHATTER)
 			ret->chatter |= 1ULL << i;
@@ -382,6 +402,13 @@ static bool is_as_good(const struct answer *a, const struct answer *bare)
 	return a->row == IMPORT_NR_FORMATS || a->row == bare->row;
 }
 
+static bool has_letter(const char *s)
+{
+	while (*s && !isalpha((unsigned char)*s))
+		s++;
+	return *s;
+}
+
 /*
  * A line that is understood as it is may still stand in a frame, the table's bare numbers behind
  * it as well: its heading says it, when the next line has the same in front; or a row that has
@@ -389,15 +416,17 @@ static bool is_as_good(const struct answer *a, const struct answer *bare)
  */
 static void find_known_frame(struct import_reader *r, struct slot *s, struct answer *a)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	struct slot *next = rows_following(r, 0);
 	const char *text = buf_str(&s->line.text);
+	bool row = a->row != IMPORT_NR_FORMATS;
 	struct frame frame = {};
 	uint64_t number;
 	size_t n;
 
-	if (!next ||
-	    (a->row != IMPORT_NR_FORMATS && (!(s->marks >> a->row & 1) || !strpbrk(text, letters))))
+	if (!next || (row && !(s->marks >> a->row & 1)))
+		return;
+	/* a row of numbers alone has none in front */
+	if (row && (!isdigit((unsigned char)*text) || !has_letter(text)))
 		return;
 	while ((n = frame_more(&frame, text)) != 0) {
 		struct answer bare;
@@ -406,7 +435,7 @@ static void find_known_frame(struct import_reader *r, struct slot *s, struct ans
 		/* tables of the system's own tools have times of their own */
 		if (frame.nr == 1 && *frame.kinds == FRAME_STAMP && has_stamps(a))
 			continue;
-		if (a->row != IMPORT_NR_FORMATS && !frame_has(&frame, FRAME_NUMBER))
+		if (row && !frame_has(&frame, FRAME_NUMBER))
 			continue;
 		if (!frame_match(&frame, buf_str(&next->line.text), &number))
 			continue;
@@ -494,6 +523,8 @@ static int take_line(struct import_reader *r, struct err *e)
 	if (!label_has_word(text))
 		return 0;
 	if (!ask_framed(r, s, &a)) {
+		if (*text != '+' && *text != '-')
+			r->side = 0;
 		tell(r, s, &a);
 		take_text(r, s);
 		return r->remarks.len ? reader_remarks(r, e) : 0;

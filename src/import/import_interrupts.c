@@ -25,12 +25,18 @@ struct interrupts_data {
 	size_t tables;
 	size_t nr_cpus;	     /* of the table that comes */
 	size_t heading_line; /* ... whose heading ends there; 0 when counters have come */
+	size_t missing;	     /* counters that the last row still lacks: it goes on */
+	size_t row_at;	     /* ... where it begins in the text */
+	size_t row_line;     /* ... the last line of it */
+	bool nameless;	     /* ... its name is missing too */
+	size_t broken;	     /* rows that are broken inside a number */
 	bool softirqs, cut;
 	double seconds; /* between the tables; 0: not known */
 };
 
 struct interrupts_state {
 	bool in_table;
+	size_t broken_line; /* of a heading that a terminal has broken inside a word; 0: none */
 };
 
 static void interrupts_release(void *data)
@@ -55,6 +61,34 @@ static bool is_heading(const char *line)
 			return false;
 	}
 	return n > 0;
+}
+
+/* "CPU0 CPU1 CP": the terminal was too narrow for it, and for the counters. */
+static bool is_broken_heading(const char *line)
+{
+	const struct word last = word_last(line);
+	const char *p = line;
+	struct word w;
+	size_t n = 0;
+
+	while (word_next(&p, &w) && w.s != last.s) {
+		if (w.len < 4 || memcmp(w.s, "CPU", 3) != 0)
+			return false;
+		n++;
+	}
+	return n > 1 && last.len <= 3 && strncmp("CPU", last.s, last.len) == 0;
+}
+
+/* How many numbers the line begins with. */
+static size_t count_numbers(const char *p)
+{
+	struct word w;
+	uint64_t v;
+	size_t n = 0;
+
+	while (word_next(&p, &w) && word_whole(w, &v))
+		n++;
+	return n;
 }
 
 /* "24: 0 1 PCI-MSI ...", "LOC: 12 13 Local timer interrupts" */
@@ -91,10 +125,17 @@ static enum import_kind interrupts_sniff(const struct import_feed *f, const stru
 	const struct import_line bare = line_bare(raw, true), *l = &bare;
 	const struct interrupts_state *s = f->state;
 
+	const struct interrupts_data *d = f->run ? f->run->data : NULL;
+
+	if (is_broken_heading(l->s))
+		return IMPORT_CHATTER;
 	if (is_heading(l->s))
+		return s->broken_line && strncmp(l->s, "CPU0 ", 5) != 0 ? IMPORT_CHATTER
+									: IMPORT_ROW;
+	if (s->in_table && d && (is_counter(l->s) || (d->missing && count_numbers(l->s))))
 		return IMPORT_ROW;
-	if (s->in_table && f->run && is_counter(l->s))
-		return IMPORT_ROW;
+	if (s->in_table && d && d->nameless && l->nr == d->row_line + 1)
+		return IMPORT_CHATTER;
 	return f->run && l->len < 80 && find_sleep(l->s) > 0 ? IMPORT_CHATTER : IMPORT_FOREIGN;
 }
 
@@ -102,9 +143,26 @@ static void interrupts_chatter(struct import_feed *f, const struct import_line *
 {
 	const struct import_line bare = line_bare(raw, true), *l = &bare;
 	struct interrupts_data *d = f->run ? f->run->data : NULL;
+	struct interrupts_state *s = f->state;
 
-	if (d && d->tables == 1)
+	if (is_broken_heading(l->s) || is_heading(l->s)) {
+		if (!s->broken_line)
+			import_remark(f, l->nr,
+				      "a table of counters that is broken inside its words is not "
+				      "read: whose numbers they are cannot be known");
+		s->broken_line = l->nr;
+		s->in_table = false;
+		if (d && d->heading_line) { /* the heading has begun in the line before */
+			buf_reset(&d->text[--d->tables]);
+			d->heading_line = 0;
+			import_close_run(f);
+		}
+		return;
+	}
+	if (d && d->tables == 1 && find_sleep(l->s) > 0)
 		d->seconds = find_sleep(l->s);
+	if (d)
+		d->nameless = false;
 }
 
 /* A table's heading: the second one of the run that is open, or the first of a new one. */
@@ -134,49 +192,57 @@ static int begin_table(struct import_feed *f, const struct import_line *l)
 	}
 	d->tables++;
 	d->nr_cpus = 0;
-	((struct interrupts_state *)f->state)->in_table = true;
+	*(struct interrupts_state *)f->state = (struct interrupts_state){ .in_table = true };
 	f->greedy = true;
 	return 0;
 }
 
-/* How many counters stand behind the row's name. */
-static size_t count_counters(const char *p)
+/* Line @l of a row's numbers, of which the first @n are counters, has been added to @text. */
+static void mind_rest(struct interrupts_data *d, const struct import_line *l, size_t n,
+		      struct buf *text)
 {
-	struct word w;
-	uint64_t v;
-	size_t n = 0;
-
-	(void)word_next(&p, &w);
-	while (word_next(&p, &w) && word_whole(w, &v))
-		n++;
-	return n;
+	d->row_line = l->nr;
+	if (n > d->missing) {
+		/* more numbers than CPUs: one was cut in two */
+		d->broken++;
+		text->len = d->row_at;
+		text->data[text->len] = '\0';
+		n = d->missing;
+	}
+	d->missing -= n;
+	d->nameless = d->missing == 0 && count_numbers(l->s) == word_count(l->s);
 }
 
-/* Do the counters go on in @next? */
-static bool is_wrapped(const struct interrupts_data *d, const char *line, const char *next)
+/* A wide row wraps, also over several lines. */
+static int add_rest(struct interrupts_data *d, const struct import_line *l)
 {
-	const char *p = next;
-	struct word w;
-	uint64_t v;
-	size_t n = count_counters(line);
+	struct buf *text = &d->text[d->tables - 1];
+	size_t n = count_numbers(l->s);
+	int r;
 
-	/* ERR and MIS have one for the machine */
-	if (n < 2 || n >= d->nr_cpus || is_counter(next) || is_heading(next))
-		return false;
-	return word_next(&p, &w) && word_whole(w, &v);
+	text->len -= text->len > 0;
+	r = buf_printf(text, " %s\n", l->s);
+	if (r == 0)
+		mind_rest(d, l, n, text);
+	return r;
 }
 
 static int interrupts_row(struct import_feed *f, const struct import_line *raw,
 			  const struct import_line *next)
 {
 	const struct import_line bare = line_bare(raw, true), *l = &bare;
-	bool heading = is_heading(l->s), wrapped = false;
-	struct interrupts_data *d;
+	bool heading = is_heading(l->s);
+	struct interrupts_data *d = f->run ? f->run->data : NULL;
+	const char *colon = strchr(l->s, ':');
 	struct buf *text;
+	size_t n;
 	int r = 0;
 
+	(void)next;
 	if (heading)
 		r = begin_table(f, l);
+	else if (d && d->missing && !is_counter(l->s))
+		return add_rest(d, l);
 	else if (!f->run || !is_counter(l->s))
 		r = import_bad(f, "a counter without the heading of its CPUs");
 	if (r < 0)
@@ -185,14 +251,22 @@ static int interrupts_row(struct import_feed *f, const struct import_line *raw,
 	d->softirqs = d->softirqs || is_softirq(l->s);
 	d->heading_line = heading ? l->nr : 0;
 	d->nr_cpus += heading ? word_count(l->s) : 0;
+	d->missing = 0;
 	text = &d->text[d->tables - 1];
-	if (text->len + l->len + next->len > TEXT_MAX) {
+	if (text->len + l->len > TEXT_MAX) {
 		d->cut = true;
 		return 0;
 	}
-	wrapped = !heading && is_wrapped(d, l->s, next->s);
-	r = buf_printf(text, "%s%s%s\n", l->s, wrapped ? " " : "", wrapped ? next->s : "");
-	return r < 0 ? r : wrapped;
+	d->row_at = text->len;
+	r = buf_printf(text, "%s\n", l->s);
+	if (r < 0 || heading)
+		return r;
+	n = count_numbers(colon + 1);
+	d->row_line = l->nr;
+	/* ERR and MIS have one for the machine */
+	if (n > 1 && n < d->nr_cpus && n + 1 == word_count(l->s))
+		d->missing = d->nr_cpus - n;
+	return 0;
 }
 
 /* Where the figures of a run come from. */
@@ -365,8 +439,13 @@ static int interrupts_finish(struct import_run *run)
 		return r;
 	if (r < 0)
 		return import_note(run, run->line, "the table cannot be read: %s", e.msg);
-	if (d->cut)
+	if (d->broken)
+		r = import_note(run, run->line,
+				"%zu rows that are broken inside a number are not used", d->broken);
+	if (r == 0 && d->cut)
 		r = import_note(run, run->line, "the table is too long: its end is not used");
+	if (r == 0 && !(d->tables == 2 ? b : a).nr_rows)
+		return r; /* no result: its counters are somewhere else */
 	if (r == 0)
 		r = emit_totals(run, d->tables == 2 ? &b : &a);
 	if (r == 0 && d->tables == 2)

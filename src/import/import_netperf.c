@@ -45,6 +45,7 @@ struct netperf_state {
 	size_t nr_columns;
 	bool words;  /* -O: columns are words, not parted by commas */
 	bool headed; /* the classic heading has come */
+	bool lone;   /* -v 0: the result alone */
 	bool fresh;  /* a heading without a banner above it: its row begins a run */
 };
 
@@ -93,7 +94,8 @@ static bool read_banner(const char *line, enum netperf_test *ret)
 	(void)scan_text(&p, "MIGRATED ");
 	if (strncmp(p, "OMNI", 4) == 0)
 		*ret = NETPERF_OMNI;
-	else if (scan_find(p, "REQUEST/RESPONSE") || scan_find(p, "CONNECT/"))
+	else if (scan_find(p, "REQUEST/RESPONSE") || scan_find(p, "CONNECT/") ||
+		 scan_find(p, "Connect/Request"))
 		*ret = NETPERF_RR;
 	else if (strncmp(p, "UDP STREAM", 10) == 0)
 		*ret = NETPERF_UDP;
@@ -280,6 +282,61 @@ static void netperf_chatter(struct import_feed *f, const struct import_line *raw
 	s->cpu = s->cpu || scan_find(l->s, "% S") || scan_find(l->s, "Utilization");
 }
 
+/* The test of "-t TCP_RR". */
+static enum netperf_test find_test(const char *call)
+{
+	const char *t = scan_find(call, " -t ");
+	struct word w = { "", 0 };
+
+	if (!t)
+		return NETPERF_STREAM;
+	t += 4;
+	(void)word_next(&t, &w);
+	if (w.len > 3 &&
+	    (memcmp(w.s + w.len - 3, "_RR", 3) == 0 || memcmp(w.s + w.len - 3, "CRR", 3) == 0))
+		return NETPERF_RR;
+	if (word_is(w, "UDP_STREAM"))
+		return NETPERF_UDP;
+	return word_is(w, "TCP_STREAM") || word_is(w, "TCP_MAERTS") || word_is(w, "TCP_SENDFILE")
+		       ? NETPERF_STREAM
+		       : NETPERF_NONE;
+}
+
+/* The unit of "-f M"; without it that of the headings that are not printed. */
+static double find_format(const char *call, enum netperf_test test)
+{
+	static const struct {
+		char c;
+		double bps;
+	} formats[] = { { 'k', 1e3 },	     { 'm', 1e6 },	     { 'g', 1e9 },
+			{ 'K', 8 * 1024.0 }, { 'M', 8 * 1048576.0 }, { 'G', 8 * 1073741824.0 } };
+	const char *s = scan_find(call, " -f ");
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats) && s; i++)
+		if (s[4] == formats[i].c)
+			return formats[i].bps;
+	return s || test == NETPERF_RR ? 0 : 1e6;
+}
+
+/* "-P 0": rows without headings, of which only the command says what they are. */
+static void netperf_called(struct import_feed *f, const char *call)
+{
+	struct netperf_state *s = f->state;
+	bool lone = scan_find(call, " -v 0") || scan_find(call, " -v0");
+	enum netperf_test test = find_test(call);
+
+	if (test == NETPERF_NONE ||
+	    (!lone && !scan_find(call, " -P 0") && !scan_find(call, " -P0")))
+		return;
+	*s = (struct netperf_state){ .test = test,
+				     .unit = find_format(call, test),
+				     .cpu = scan_find(call, " -c") || scan_find(call, " -C"),
+				     .lone = lone,
+				     .headed = true,
+				     .fresh = true };
+	f->greedy = true;
+}
+
 static int open_test(struct import_feed *f, const struct import_line *l, enum netperf_test test)
 {
 	struct netperf_state *s = f->state;
@@ -445,6 +502,16 @@ static int read_rr(struct import_feed *f, const struct scan_number *v, size_t n)
 	return r < 0 ? r : add_cpu(f, &v[6], n - 6);
 }
 
+static int read_lone(struct import_feed *f, const struct scan_number *v, size_t n)
+{
+	static const struct cell rate = { "transactions", "1/s", "", 1, .key = true };
+	const struct netperf_state *s = f->state;
+
+	if (s->test == NETPERF_RR && s->unit <= 0)
+		return cell_add(f, &rate, v);
+	return add_throughput(f, v, s->test == NETPERF_UDP ? "direction=received" : "");
+}
+
 static int read_classic(struct import_feed *f, const struct import_line *l)
 {
 	struct netperf_state *s = f->state;
@@ -456,13 +523,17 @@ static int read_classic(struct import_feed *f, const struct import_line *l)
 		return import_bad(f, "not the numbers of a row");
 	if (s->unit <= 0 && s->test != NETPERF_RR)
 		return import_bad(f, "the heading with the unit is missing");
+	if (s->lone && n != 1)
+		return import_bad(f, "-v 0 prints one number");
 	if (s->fresh || !f->run) {
 		r = import_open_run(f, l->nr);
 		if (r < 0)
 			return r;
 		s->fresh = false;
 	}
-	if (s->test == NETPERF_RR)
+	if (s->lone)
+		r = read_lone(f, v, n);
+	else if (s->test == NETPERF_RR)
 		r = read_rr(f, v, n);
 	else if (s->test == NETPERF_UDP)
 		r = read_udp(f, v, n);
@@ -472,7 +543,7 @@ static int read_classic(struct import_feed *f, const struct import_line *l)
 		return r;
 	s->rows++;
 	/* a stream has one row, the others two */
-	if (s->test == NETPERF_STREAM || s->rows == 2) {
+	if (s->test == NETPERF_STREAM || s->lone || s->rows == 2) {
 		s->test = NETPERF_NONE;
 		f->greedy = false;
 	}
@@ -664,6 +735,7 @@ const struct import_ops import_ops_netperf = {
 	.data_size = sizeof(struct netperf_data),
 	.state_size = sizeof(struct netperf_state),
 	.sniff = netperf_sniff,
+	.called = netperf_called,
 	.chatter = netperf_chatter,
 	.row = netperf_row,
 	.finish = netperf_finish,

@@ -79,6 +79,9 @@ struct import_ops {
 	enum import_kind (*sniff)(const struct import_feed *f, const struct import_line *l);
 	/* NULL: its chatter means nothing */
 	void (*chatter)(struct import_feed *f, const struct import_line *l);
+	/* The program is called as @call says; what follows may have no heading.  NULL: nothing to
+	 * do. */
+	void (*called)(struct import_feed *f, const char *call);
 	/**
 	 * Read row @l; @next is the line after it (that is no kernel message): mailers wrap.
 	 * Must leave everything as it was when it returns -EBADMSG: it is called again with the

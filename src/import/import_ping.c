@@ -15,6 +15,11 @@
  * 0.018/0.030/0.041/0.009 ms, ipg/ewma 0.008/0.002 ms round-trip min/avg/max[/stddev] =
  * 0.023/0.042/0.054[/0.012] ms	busybox, BSD
  *
+ * Pinging 10.0.0.1 with 32 bytes of data:				Windows
+ * Reply from 10.0.0.1: bytes=32 time<1ms TTL=64			... in its own language
+ * Packets: Sent = 4, Received = 3, Lost = 1 (25% loss),
+ * Minimum = 0ms, Maximum = 3ms, Average = 1ms
+ *
  * Times are round trips, so the metrics are rtt.*.
  */
 
@@ -23,6 +28,7 @@ struct ping_data {
 	bool stamped;	  /* -D: the points have real times */
 	int64_t first_us; /* ... of which this is the first */
 	int64_t last_seq; /* -1: none */
+	uint64_t below;	  /* Windows: "time<1ms" */
 	uint64_t received, duplicates;
 	double sent, time_ms; /* of the statistics; 0: not there */
 };
@@ -39,6 +45,57 @@ static const char *find_reply(const char *line)
 	if (!s || s == line || !isdigit((unsigned char)s[-1]))
 		return NULL;
 	return scan_find(s, "seq=");
+}
+
+/* ---- Windows */
+
+/* The number in front of "ms TTL=", and what stands before it: '=' or '<'; 0 when there is none. */
+static char find_windows_reply(const char *line, struct scan_number *ret)
+{
+	const char *s = scan_find(line, "ms TTL="), *p;
+
+	while (s && s > line && isdigit((unsigned char)s[-1]))
+		s--;
+	p = s;
+	if (!s || s == line || (s[-1] != '=' && s[-1] != '<') || !scan_find(line, ": ") ||
+	    !scan_number(&p, ret))
+		return 0;
+	return s[-1];
+}
+
+static bool is_windows_statistics(const char *line)
+{
+	return scan_find(line, "Packets: Sent = ") != NULL;
+}
+
+/* "Minimum = 0ms, Maximum = 3ms, Average = 1ms": the three, in any language. */
+static bool read_windows_summary(const char *line, struct scan_number ret[3])
+{
+	const char *p = scan_find(line, "Min"), *s;
+
+	if (!p)
+		p = scan_find(line, "M\xc3\xadn");
+	for (int i = 0; i < 3; i++) {
+		p = p ? scan_find(p, " = ") : NULL;
+		if (!p)
+			return false;
+		p += 3;
+		if (!scan_number(&p, &ret[i]) || !scan_text(&p, "ms"))
+			return false;
+		s = p;
+		if (i < 2 && !scan_text(&s, ", "))
+			return false;
+	}
+	return true;
+}
+
+static bool is_windows_row(const char *line)
+{
+	struct scan_number v[3];
+
+	return (strncmp(line, "Pinging ", 8) == 0 && scan_find(line, " bytes of data:")) ||
+	       find_windows_reply(line, v) || is_windows_statistics(line) ||
+	       read_windows_summary(line, v);
 }
 
 static bool is_statistics(const char *line)
@@ -80,9 +137,13 @@ static enum import_kind ping_sniff(const struct import_feed *f, const struct imp
 	size_t nr;
 
 	(void)f;
-	if (is_header(l->s) || find_reply(l->s) || is_statistics(l->s) || find_summary(l->s, &nr))
+	if (is_header(l->s) || find_reply(l->s) || is_statistics(l->s) || find_summary(l->s, &nr) ||
+	    is_windows_row(l->s))
 		return IMPORT_ROW;
-	if (is_trouble(l->s) || scan_find(l->s, " ping statistics ---"))
+	if (is_trouble(l->s) || strcmp(l->s, "Request timed out.") == 0 ||
+	    strncmp(l->s, "Ping statistics for ", 20) == 0 ||
+	    strncmp(l->s, "Approximate round trip times", 28) == 0 ||
+	    scan_find(l->s, " ping statistics ---"))
 		return IMPORT_CHATTER;
 	return IMPORT_FOREIGN;
 }
@@ -251,6 +312,92 @@ static int add_summary(struct import_feed *f, const struct import_line *l, const
 	return r;
 }
 
+/* Replies have no numbers: they are counted. */
+static int add_windows_reply(struct import_feed *f, const struct import_line *l, char sign,
+			     struct scan_number ms)
+{
+	struct ping_data *d = f->run ? f->run->data : NULL;
+	struct reply rep = { .rtt = ms, .ns = 1e6, .has_time = true };
+	int r = 0;
+
+	if (!d || d->ended || f->text_between)
+		r = open_ping(f, l->nr);
+	if (r < 0)
+		return r;
+	d = f->run->data;
+	rep.seq = d->last_seq + 1;
+	if (sign == '<') {
+		rep.rtt.value -= ms.half;
+		d->below++;
+	}
+	return add_reply(f, l, &rep);
+}
+
+static int add_windows_statistics(struct import_feed *f, const struct import_line *l)
+{
+	static const struct cell sent = { "packets.sent", "count", "", 1, .exact = true };
+	static const struct cell received = { "packets.received", "count", "", 1, .exact = true };
+	struct scan_number n, got, lost;
+	struct ping_data *d;
+	int r = 0;
+
+	if (!word_after(l->s, "Sent = ", &n) || !word_after(l->s, "Received = ", &got) ||
+	    !word_after(l->s, "Lost = ", &lost))
+		return import_bad(f, "the statistics end early");
+	if (got.value > n.value || lost.value > n.value)
+		return import_bad(f, "more packets received or lost than sent");
+	d = f->run ? f->run->data : NULL;
+	if (!d || d->ended)
+		r = open_ping(f, l->nr);
+	if (r < 0)
+		return r;
+	d = f->run->data;
+	d->ended = true;
+	d->received = (uint64_t)got.value;
+	r = cell_add(f, &sent, &n);
+	if (r == 0)
+		r = cell_add(f, &received, &got);
+	if (r == 0 && n.value > 0)
+		r = import_figure_add(f->run, &(struct import_figure){ "packets.loss", "ratio", "",
+								       lost.value / n.value, 0,
+								       (int64_t)n.value, true });
+	return r;
+}
+
+static int add_windows_summary(struct import_feed *f, const struct import_line *l,
+			       const struct scan_number v[3])
+{
+	static const char *const names[] = { "rtt.min", "rtt.max", "rtt.avg" };
+	int r = f->run ? 0 : open_ping(f, l->nr);
+
+	if (v[0].value > v[1].value)
+		return import_bad(f, "the smallest time is above the largest");
+	for (int i = 0; i < 3 && r == 0; i++) {
+		const struct ping_data *d = f->run->data;
+		const struct cell cell = { names[i], "ns",	   "",
+					   1e6,	     .key = i > 0, .n = (int64_t)d->received };
+
+		r = cell_add(f, &cell, &v[i]);
+	}
+	if (f->run)
+		((struct ping_data *)f->run->data)->ended = true;
+	return r;
+}
+
+static int read_windows_row(struct import_feed *f, const struct import_line *l)
+{
+	struct scan_number v[3];
+	char sign = find_windows_reply(l->s, v);
+
+	if (sign)
+		return add_windows_reply(f, l, sign, *v);
+	if (is_windows_statistics(l->s))
+		return add_windows_statistics(f, l);
+	if (read_windows_summary(l->s, v))
+		return add_windows_summary(f, l, v);
+	return open_ping(f, l->nr);
+}
+
 static int read_row(struct import_feed *f, const struct import_line *l)
 {
 	const char *reply = find_reply(l->s), *summary;
@@ -258,6 +405,8 @@ static int read_row(struct import_feed *f, const struct import_line *l)
 	size_t nr;
 	int r;
 
+	if (is_windows_row(l->s))
+		return read_windows_row(f, l);
 	if (is_header(l->s))
 		return open_ping(f, l->nr);
 	if (reply) {
@@ -290,6 +439,10 @@ static int ping_finish(struct import_run *run)
 		r = import_note(run, run->line,
 				"%" PRIu64 " duplicate replies are not in the series",
 				d->duplicates);
+	if (r == 0 && d->below)
+		r = import_note(run, run->line,
+				"%" PRIu64 " time(s) below a millisecond are taken as half of one",
+				d->below);
 	if (!run->nr_series || d->stamped)
 		return r;
 	first = run->series[0].nr ? run->series[0].points[0].t_ns : 0;
@@ -301,8 +454,19 @@ static int ping_finish(struct import_run *run)
 	return r;
 }
 
-static const char *const ping_marks[] = { "PING ",	 " bytes from ", " packets transmitted",
-					  "min/avg/max", "icmp_seq",	 "ping statistics",
+static const char *const ping_marks[] = { "PING ",
+					  " bytes from ",
+					  " packets transmitted",
+					  "min/avg/max",
+					  "icmp_seq",
+					  "ping statistics",
+					  "ms TTL=",
+					  "Pinging ",
+					  "Packets: Sent = ",
+					  "ms, M",
+					  "Request timed out",
+					  "Ping statistics for",
+					  "Approximate round",
 					  NULL };
 
 const struct import_ops import_ops_ping = {

@@ -69,6 +69,7 @@ struct import_reader {
 	struct buf heading;
 	bool heading_bare;
 	size_t heading_nr;  /* counts headings */
+	char side;	    /* of a diff: '+' or '-' in front of the last row; else 0 */
 	struct frame frame; /* of the lines that were understood last */
 	struct slot ahead[IMPORT_AHEAD];
 	size_t nr_ahead;
