@@ -234,6 +234,35 @@ static const unsigned char *special(struct cleaner *c, const unsigned char *s,
 	return character(c, s, end, blank);
 }
 
+#define STEP 16
+
+typedef unsigned char bytes __attribute__((vector_size(STEP)));
+
+/* Copy plain text with single spaces between, as far as STEP bytes can be read.  Return: bytes
+ * (those behind them in @to are written too). */
+static size_t copy_plain(char *to, const unsigned char *s, const unsigned char *end)
+{
+	size_t n = 0;
+
+	for (; end - (s + n) > STEP; n += STEP) {
+		bytes v, next, odd;
+		uint64_t any[STEP / 8];
+
+		memcpy(&v, s + n, STEP);
+		memcpy(&next, s + n + 1, STEP);
+		odd = (bytes)((v < 0x20) | (v > 0x7e) | (v == '&') | (v == '<') | (v == '^') |
+			      ((v == ' ') & (next == ' ')));
+		memcpy(any, &odd, STEP);
+		memcpy(to + n, &v, STEP);
+		if (!(any[0] | any[1]))
+			continue;
+		for (size_t k = 0; !odd[k]; k++)
+			n++;
+		break;
+	}
+	return n;
+}
+
 /* Copy plain characters, every run of blanks one space. Return: where they end. */
 static const unsigned char *plain(struct buf *out, const unsigned char *s, const unsigned char *end,
 				  bool *blank)
@@ -241,16 +270,27 @@ static const unsigned char *plain(struct buf *out, const unsigned char *s, const
 	char *p = out->data + out->len;
 	const char *begin = out->data;
 
-	for (; s < end; s++) {
+	while (s < end) {
 		unsigned char class = byte_classes[*s];
 
 		if (class == BYTE_TEXT) {
+			size_t n;
+
 			if (*blank && p > begin)
 				*p++ = ' ';
+			n = copy_plain(p, s, end);
+			if (n) {
+				p += n;
+				s += n;
+				*blank = p[-1] == ' ';
+				p -= *blank;
+				continue;
+			}
 			*blank = false;
-			*p++ = (char)*s;
+			*p++ = (char)*s++;
 		} else if (class == BYTE_BLANK) {
 			*blank = true;
+			s++;
 		} else {
 			break;
 		}
@@ -306,7 +346,7 @@ int cleaner_line(struct cleaner *c, const char *text, size_t len, size_t nr, boo
 	}
 	c->tag_nr = nr;
 	/* each byte gives two at most (Latin-1), and a blank stands before a character */
-	if (buf_reserve(&c->out.text, 2 * len + 2) < 0)
+	if (buf_reserve(&c->out.text, 2 * len + 2 + STEP) < 0)
 		return err_nomem(e, "import");
 	if (c->tag_lines || c->hidden)
 		s = resume(c, s, end);

@@ -354,7 +354,8 @@ static bool ask(struct import_reader *r, const struct slot *s, struct answer *re
 		size_t i = (size_t)__builtin_ctzll(left);
 		enum import_kind kind;
 
-		reader_label(r, &r->f[i].feed);
+		if (import_formats[i]->sniffs_labels)
+			reader_label(r, &r->f[i].feed);
 		kind = import_formats[i]->sniff(&r->f[i].feed, &l);
 		ret->asked |= 1ULL << i;
 		if (kind == IMPORT_CHATTER)

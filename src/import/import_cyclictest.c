@@ -228,6 +228,9 @@ static bool is_redraw(const struct import_feed *f, const struct cyclictest_threa
 		return false;
 	if (now->cycles < old->cycles || now->interval_us != old->interval_us)
 		return false;
+	/* extremes only grow */
+	if (now->max < old->max || now->min > old->min)
+		return false;
 	return now->tid == old->tid || (old->tid == 0 && old->cycles == 0);
 }
 

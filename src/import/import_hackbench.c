@@ -126,6 +126,7 @@ const struct import_ops import_ops_hackbench = {
 	.name = "hackbench",
 	.marks = hackbench_marks,
 	.state_size = sizeof(struct hackbench_state),
+	.sniffs_labels = true,
 	.sniff = hackbench_sniff,
 	.chatter = hackbench_chatter,
 	.row = hackbench_row,

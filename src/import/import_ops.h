@@ -76,6 +76,7 @@ struct import_ops {
 	const char *const *marks;
 	size_t data_size;  /* of import_run.data, zero-filled */
 	size_t state_size; /* of import_feed.state */
+	bool sniffs_labels; /* sniff() looks at feed.command and feed.heading */
 	enum import_kind (*sniff)(const struct import_feed *f, const struct import_line *l);
 	/* NULL: its chatter means nothing */
 	void (*chatter)(struct import_feed *f, const struct import_line *l);

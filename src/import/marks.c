@@ -2,19 +2,28 @@
 #include "import/marks.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* In an entry of a linked table: something ends in that state. */
 #define MARKS_FOUND 0x8000U
 
 _Static_assert(MARKS_STATES <= MARKS_FOUND, "a state leaves room for the flag");
 
+/* Both bytes at @s in one load. */
+static inline unsigned int pair_at(const unsigned char *s)
+{
+	uint16_t pair;
+
+	memcpy(&pair, s, sizeof(pair));
+	return pair;
+}
+
 void marks_add(struct marks *m, const char *text, uint64_t bits)
 {
 	size_t state = 0;
 
 	assert(text[0] && text[1]);
-	m->pairs[(unsigned char)text[0]][(unsigned char)text[1] / 8] |=
-		(uint8_t)(1U << (unsigned char)text[1] % 8);
+	m->pairs[pair_at((const unsigned char *)text)] = 1;
 	if (m->nr == 0)
 		m->nr = 1;
 	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
@@ -61,7 +70,17 @@ void marks_link(struct marks *m)
 static const unsigned char *next_pair(const struct marks *m, const unsigned char *s,
 				      const unsigned char *last)
 {
-	while (s < last && !(m->pairs[s[0]][s[1] / 8] >> s[1] % 8 & 1))
+	for (; last - s >= 4; s += 4) {
+		if (m->pairs[pair_at(s)])
+			return s;
+		if (m->pairs[pair_at(s + 1)])
+			return s + 1;
+		if (m->pairs[pair_at(s + 2)])
+			return s + 2;
+		if (m->pairs[pair_at(s + 3)])
+			return s + 3;
+	}
+	while (s < last && !m->pairs[pair_at(s)])
 		s++;
 	return s;
 }

@@ -18,7 +18,7 @@ struct marks {
 	uint16_t fail[MARKS_STATES];
 	uint64_t found[MARKS_STATES];
 	size_t nr;
-	uint8_t pairs[256][32]; /* two bytes with which a text begins: a bit each */
+	uint8_t pairs[65536]; /* by the first two bytes of a text: one begins so */
 };
 
 /* @text, ASCII, of two bytes at least, shall give @bits. */

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -86,12 +87,38 @@ static const struct kmsg_known known[] = {
 	{ "WARNING: ", "the kernel met a state it holds impossible; its report took time, too" },
 };
 
+/* Which of the texts begin with two bytes: 1 + the first one's index, then the next one's. */
+static uint8_t by_pair[256], next_of_pair[ARRAY_SIZE(known)];
+static pthread_once_t by_pair_once = PTHREAD_ONCE_INIT;
+
+static unsigned int pair_of(const char *s)
+{
+	return ((unsigned char)s[0] * 31U + (unsigned char)s[1]) % 256;
+}
+
+static void make_pairs(void)
+{
+	_Static_assert(ARRAY_SIZE(known) < 255, "an index and 0 for none fit into a byte");
+	for (size_t i = ARRAY_SIZE(known); i-- > 0;) {
+		unsigned int pair = pair_of(known[i].match);
+
+		next_of_pair[i] = by_pair[pair];
+		by_pair[pair] = (uint8_t)(i + 1);
+	}
+}
+
+/* One pass: logs are long and hold little that is known. */
 const struct kmsg_known *kmsg_find(const char *text)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (strstr(text, known[i].match))
-			return &known[i];
-	return NULL;
+	size_t best = ARRAY_SIZE(known);
+
+	pthread_once(&by_pair_once, make_pairs);
+	for (const char *s = text; *s; s++) {
+		for (size_t i = by_pair[pair_of(s)]; i && i - 1 < best; i = next_of_pair[i - 1])
+			if (strncmp(s, known[i - 1].match, strlen(known[i - 1].match)) == 0)
+				best = i - 1;
+	}
+	return best < ARRAY_SIZE(known) ? &known[best] : NULL;
 }
 
 size_t kmsg_nr_known(void)
