@@ -247,7 +247,7 @@ static int interrupts_row(struct import_feed *f, const struct import_line *raw,
 		r = import_bad(f, "a counter without the heading of its CPUs");
 	if (r < 0)
 		return r;
-	d = f->run->data;
+	d = import_run_open(f)->data;
 	d->softirqs = d->softirqs || is_softirq(l->s);
 	d->heading_line = heading ? l->nr : 0;
 	d->nr_cpus += heading ? word_count(l->s) : 0;
@@ -261,7 +261,7 @@ static int interrupts_row(struct import_feed *f, const struct import_line *raw,
 	r = buf_printf(text, "%s\n", l->s);
 	if (r < 0 || heading)
 		return r;
-	n = count_numbers(colon + 1);
+	n = colon ? count_numbers(colon + 1) : 0;
 	d->row_line = l->nr;
 	/* ERR and MIS have one for the machine */
 	if (n > 1 && n < d->nr_cpus && n + 1 == word_count(l->s))

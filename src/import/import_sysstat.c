@@ -28,6 +28,7 @@
 enum key_kind {
 	KEY_NONE,
 	KEY_CPU,
+	KEY_NODE,
 	KEY_IFACE,
 	KEY_DEV,
 	KEY_INTR,
@@ -38,6 +39,7 @@ struct table {
 	bool open;
 	enum key_kind key;
 	int64_t time_s; /* of the heading, of day; -1: Average */
+	bool zone;	/* a time zone stands behind the times */
 };
 
 struct sysstat_state {
@@ -58,7 +60,7 @@ struct sysstat_data {
 /* " IST" behind a time: capitals that are no key of a table, and another word after them. */
 static void skip_zone(const char **p)
 {
-	static const char *const words[] = { "CPU", "IFACE", "DEV", "INTR", "TTY", "BUS" };
+	static const char *const words[] = { "CPU", "NODE", "IFACE", "DEV", "INTR", "TTY", "BUS" };
 	const char *s = *p;
 	struct word w;
 
@@ -93,7 +95,6 @@ static bool read_time(const char **p, int64_t *ret)
 		h = h == 12 ? 0 : h;
 	else if (scan_text(&s, " PM"))
 		h = h == 12 ? 12 : h + 12;
-	skip_zone(&s);
 	*ret = h * 3600 + m * 60 + sec;
 	*p = s;
 	return h < 24;
@@ -109,9 +110,11 @@ static enum key_kind key_of(struct word w)
 	static const struct {
 		const char *name;
 		enum key_kind kind;
-	} kinds[] = {
-		{ "CPU", KEY_CPU }, { "IFACE", KEY_IFACE }, { "DEV", KEY_DEV }, { "INTR", KEY_INTR }
-	};
+	} kinds[] = { { "CPU", KEY_CPU },
+		      { "NODE", KEY_NODE },
+		      { "IFACE", KEY_IFACE },
+		      { "DEV", KEY_DEV },
+		      { "INTR", KEY_INTR } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (word_is(w, kinds[i].name))
@@ -134,13 +137,16 @@ static bool is_column(struct word w)
 /* *ret_columns: behind the key. */
 static bool is_heading(const char *line, struct table *ret, const char **ret_columns)
 {
-	const char *p = line;
+	const char *p = line, *behind_time;
 	struct table t = { .open = true };
 	struct word w;
 	size_t n = 0;
 
 	if (!read_time(&p, &t.time_s))
 		return false;
+	behind_time = p;
+	skip_zone(&p);
+	t.zone = p != behind_time;
 	scan_space(&p);
 	*ret_columns = p;
 	if (!word_next(&p, &w))
@@ -159,18 +165,27 @@ static bool is_heading(const char *line, struct table *ret, const char **ret_col
 	return n > 0;
 }
 
+/* "intr/s", "24/s", "NMI/s", "NET_RX/s"; but "total/s" is sar's of the softnet. */
+static bool is_interrupt(const char *column)
+{
+	return isdigit((unsigned char)*column) || isupper((unsigned char)*column) ||
+	       strncmp(column, "intr", 4) == 0;
+}
+
 /* mpstat says %soft before %steal, and counts interrupts per CPU; the rest is sar's. */
 static bool is_mpstat(const struct table *t, const char *columns)
 {
 	const char *soft = scan_find(columns, "%soft"), *steal = scan_find(columns, "%steal");
 
+	if (t->key == KEY_NODE)
+		return true;
 	if (t->key != KEY_CPU)
 		return false;
 	if (scan_find(columns, "%user"))
 		return false;
 	if (soft)
 		return !steal || soft < steal;
-	return *columns != '%';
+	return is_interrupt(columns);
 }
 
 /* "0,50" as well as "0.50". */
@@ -206,6 +221,18 @@ static bool is_heading_rest(const struct sysstat_state *s, const struct import_l
 	return strlen(s->heading) + l->len + 2 < HEADING_MAX;
 }
 
+/* Names behind a time where a table is open: another table begins, whose columns nobody knows. */
+static bool is_unknown_heading(const struct sysstat_state *s, const char *p)
+{
+	struct word w;
+	size_t n = 0;
+
+	for (; word_next(&p, &w); n++)
+		if (!isalpha((unsigned char)*w.s) && *w.s != '%')
+			return false;
+	return s->table.open && n > 1;
+}
+
 static enum import_kind sniff(const struct import_feed *f, const struct import_line *l, bool mpstat)
 {
 	const char *line = l->s;
@@ -224,6 +251,8 @@ static enum import_kind sniff(const struct import_feed *f, const struct import_l
 		return IMPORT_CHATTER;
 	if (!s->table.open || !read_time(&p, &time))
 		return IMPORT_FOREIGN;
+	if (is_unknown_heading(s, p))
+		return IMPORT_CHATTER;
 	/* other logs have a time in front too: a row ends in a number, or goes on in the next line
 	 */
 	return read_number(word_last(p), &v) ? IMPORT_ROW : IMPORT_FOREIGN;
@@ -249,8 +278,17 @@ static void chatter(struct import_feed *f, const struct import_line *l, bool mps
 		s->heading_line = l->nr;
 		return;
 	}
-	if (!is_heading(line, &t, &columns))
+	if (!is_heading(line, &t, &columns)) {
+		const char *p = line;
+		int64_t time;
+
+		if (f->run && read_time(&p, &time) && time >= 0)
+			import_remark(f, l->nr,
+				      "the table of these columns is not known and not read:%s", p);
+		s->table.open = false;
+		f->greedy = false;
 		return;
+	}
 	s->table.open = false;
 	f->greedy = false;
 	/* the other program's, or more of it than there is room for */
@@ -315,30 +353,39 @@ static void put_interrupt(struct column *c, struct word name, const char *cpu)
 		 *cpu ? "," : "", id);
 }
 
+/* "cpu=0" of the column "CPU0", "" of the others. */
+static void put_cpu(char *to, size_t size, struct word column)
+{
+	if (column.len > 3 && column.len < 12 && memcmp(column.s, "CPU", 3) == 0)
+		snprintf(to, size, "cpu=%.*s", (int)column.len - 3, column.s + 3);
+}
+
 /* The column called @name in a row whose key is @key. */
 static void describe(struct column *ret, const struct table *t, struct word name, struct word key)
 {
-	static const char *const prefixes[] = { [KEY_NONE] = "system.",
-						[KEY_CPU] = "cpu.",
-						[KEY_IFACE] = "net.",
-						[KEY_DEV] = "disk.",
-						[KEY_INTR] = "interrupts." };
+	static const char *const prefixes[] = {
+		[KEY_NONE] = "system.", [KEY_CPU] = "cpu.",  [KEY_NODE] = "cpu.",
+		[KEY_IFACE] = "net.",	[KEY_DEV] = "disk.", [KEY_INTR] = "interrupts."
+	};
 	bool rate = name.len > 2 && memcmp(name.s + name.len - 2, "/s", 2) == 0;
 	char id[48];
 
 	*ret = (struct column){ .unit = "count", .factor = 1 };
 	word_label(id, sizeof(id), key);
-	if (t->key == KEY_CPU && strcmp(id, "all") == 0)
+	if ((t->key == KEY_CPU || t->key == KEY_NODE) && strcmp(id, "all") == 0)
 		id[0] = '\0';
 	name.len -= rate ? 2 : 0;
 	if (t->key == KEY_INTR) {
 		ret->unit = "1/s";
 		snprintf(ret->metric, sizeof(ret->metric), "interrupts");
+		put_cpu(ret->labels, sizeof(ret->labels), name);
 		if (strcmp(id, "sum") != 0)
-			snprintf(ret->labels, sizeof(ret->labels), "irq=%s", id);
+			snprintf(ret->labels + strlen(ret->labels),
+				 sizeof(ret->labels) - strlen(ret->labels), "%sirq=%s",
+				 *ret->labels ? "," : "", id);
 		return;
 	}
-	if (t->key == KEY_CPU && rate) {
+	if (t->key == KEY_CPU && rate && is_interrupt(name.s)) {
 		put_interrupt(ret, name, id);
 		return;
 	}
@@ -358,6 +405,8 @@ static void describe(struct column *ret, const struct table *t, struct word name
 	put_metric(ret, prefixes[t->key], name);
 	if (*id && t->key == KEY_CPU)
 		snprintf(ret->labels, sizeof(ret->labels), "cpu=%s", id);
+	else if (*id && t->key == KEY_NODE)
+		snprintf(ret->labels, sizeof(ret->labels), "node=%s", id);
 	else if (*id && t->key != KEY_NONE)
 		snprintf(ret->labels, sizeof(ret->labels), "dev=%s", id);
 }
@@ -486,8 +535,12 @@ static int sysstat_row(struct import_feed *f, const struct import_line *raw,
 
 	if (!s->table.open)
 		return import_bad(f, "a row without the heading of its columns");
-	if (!read_time(&p, &time) || (s->table.key != KEY_NONE && !word_next(&p, &key)))
-		return import_bad(f, "a row without its time or its key");
+	if (!read_time(&p, &time))
+		return import_bad(f, "a row without its time");
+	if (s->table.zone)
+		skip_zone(&p);
+	if (s->table.key != KEY_NONE && !word_next(&p, &key))
+		return import_bad(f, "a row without its key");
 	r = check_row(f, p);
 	if (r == -EBADMSG && next->len && !isalpha((unsigned char)next->s[0])) {
 		const char *reason = f->reason;

@@ -185,6 +185,41 @@ static void both_sides_of_a_diff_are_two_tests(void **state)
 		assert_int_equal(import_cyclictest(&doc.runs[i])->nr, 1);
 }
 
+static void sars_tables_are_told_apart(void **state)
+{
+	_cleanup_(import_release) struct import_doc doc = {}, nodes = {};
+
+	parse("Linux 6.1.0 (box) \t11/30/26 \t_x86_64_\t(2 CPU)\n\n"
+	      "03:35:14        INTR       all      CPU0      CPU1\n"
+	      "03:35:15         sum    838.61    482.18    356.43\n"
+	      "03:35:15         NMI      3.00      1.00      2.00\n\n"
+	      "03:35:14     tcp6sck   udp6sck\n"
+	      "03:35:15           0         0\n\n"
+	      "03:35:14         CPU   total/s   dropd/s\n"
+	      "03:35:15         all     10.00      0.00\n\n"
+	      "Average:        INTR       all      CPU0      CPU1\n"
+	      "Average:         sum    838.61    482.18    356.43\n"
+	      "Average:         NMI      3.00      1.00      2.00\n",
+	      &doc);
+	assert_int_equal(doc.nr_runs, 1);
+	assert_int_equal(doc.nr_skipped, 0);
+	assert_string_equal(doc.runs[0].tool, "sar");
+	assert_near(figure(&doc.runs[0], "interrupts"), 838.61, 1e-9);
+	assert_near(import_figure_find(&doc.runs[0], "interrupts", "cpu=1")->value, 356.43, 1e-9);
+	assert_near(import_figure_find(&doc.runs[0], "interrupts", "cpu=0,irq=NMI")->value, 1, 0);
+	assert_int_equal(doc.nr_remarks, 1);
+	assert_non_null(strstr(doc.remarks[0].text, "tcp6sck udp6sck"));
+
+	parse("Linux 6.1.0 (box) \t11/30/26 \t_x86_64_\t(2 CPU)\n\n"
+	      "Average:    NODE    %usr   %nice    %sys   %idle\n"
+	      "Average:     all   27.00    1.00   10.00   62.00\n"
+	      "Average:       0   27.00    1.00   10.00   62.00\n",
+	      &nodes);
+	assert_int_equal(nodes.nr_runs, 1);
+	assert_string_equal(nodes.runs[0].tool, "mpstat");
+	assert_near(import_figure_find(&nodes.runs[0], "cpu.idle", "node=0")->value, 0.62, 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +229,7 @@ int main(void)
 		cmocka_unit_test(counters_of_many_cpus_wrap),
 		cmocka_unit_test(counters_cut_in_two_are_refused),
 		cmocka_unit_test(both_sides_of_a_diff_are_two_tests),
+		cmocka_unit_test(sars_tables_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
