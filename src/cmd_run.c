@@ -86,7 +86,6 @@ const struct command cmd_run = {
 		"Before the first trial the machine is audited (irqlab audit PLAN); a veto ends the run there.\n"
 		"Addresses of network cards, serial numbers and the host name are not stored.\n"
 		"Exit codes: 0 better or same, 4 undecided or vetoed, 5 worse, 3 machine not restored,\n"
-		"77 cannot run here (no root, another run has the machine, the audit has a veto, or a variant
-"
+		"77 cannot run here (no root, another run has the machine, the audit has a veto, or a variant\n"
 		"wants another boot: irqlab run --resume goes on after it).",
 };
