@@ -302,6 +302,40 @@ static void rps_is_witnessed_on_the_cpus_that_it_names(void **state)
 			 -ENOENT);
 }
 
+static void add_backlog_thread(unsigned int cpu, unsigned int runtime_ms)
+{
+	char path[64], text[256];
+	unsigned int pid = 5000000 + cpu; /* above pid_max: no process of this machine */
+
+	snprintf(path, sizeof(path), "proc/%u/stat", pid);
+	snprintf(text, sizeof(text),
+		 "%u (backlog_napi/%u) S 2 0 0 0 -1 2097216 0 0 0 0 0 0 0 0 20 0 1 0 7 0 0 0 0\n",
+		 pid, cpu);
+	tree_write(&tree, path, text);
+	snprintf(path, sizeof(path), "proc/%u/schedstat", pid);
+	snprintf(text, sizeof(text), "%u000000 5 6\n", runtime_ms);
+	tree_write(&tree, path, text);
+}
+
+/* PREEMPT_RT, thread_backlog_napi: no interrupt is sent, so received_rps stands still. */
+static void with_backlog_threads_their_run_time_witnesses_rps(void **state)
+{
+	struct witness w = {};
+	struct err e = {};
+
+	tree_write(&tree, "proc/net/softnet_stat",
+		   "1 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n1 0 0 0 0 0 0 0 0 0 0 0 1 0 0\n");
+	tree_write(&tree, "proc/thread-self/schedstat", "77 0 0\n");
+	tree_write(&tree, "sys/class/net/eth0/queues/rx-0/rps_cpus", "6\n");
+	for (unsigned int cpu = 0; cpu < 4; cpu++)
+		add_backlog_thread(cpu, 1 << cpu);
+	must(knob_netdev.witness(&tree.host, "eth0 queues/rx-0/rps_cpus", &w, &e), &e);
+	assert_true(w.effect == (2 + 4) * UINT64_C(1000000));
+	assert_true(w.is_ns);
+	assert_true(w.min_demand == WITNESS_DEMAND_UNKNOWN);
+	assert_string_equal(w.what, "run time of backlog_napi/ of CPUs 1-2");
+}
+
 /* A witness whose effect cannot move is a veto for sure. */
 static void expect_futile(const char *target, const char *remedy)
 {
@@ -398,6 +432,7 @@ int main(void)
 		with_tree(an_old_kernels_missing_file_is_no_vanished_device),
 		with_tree(softnet_columns_add_up_over_cpus),
 		with_tree(rps_is_witnessed_on_the_cpus_that_it_names),
+		with_tree(with_backlog_threads_their_run_time_witnesses_rps),
 		with_tree(settings_that_need_another_one_are_caught),
 		with_tree(sysctls_with_a_counter_are_witnessed),
 		cmocka_unit_test(an_unknown_congestion_control_lists_the_others),
