@@ -5,7 +5,7 @@
 # KILLS: how many moments (prove machine: 20).
 . "$(dirname "$0")/tap.sh"
 need_root
-for tool in ethtool chrt setsid nsenter; do
+for tool in ethtool chrt setsid nsenter tc; do
 	command -v $tool >/dev/null || skip_all "$tool is not installed"
 done
 kills=${KILLS:-6}
@@ -39,7 +39,8 @@ variants:
   before:
     - sysctl: { net.ipv4.tcp_rmem: 4096 65536 1048576 }
   after:
-    - netdev: { dev: $dut, threaded: 1 }
+    - netdev: { dev: $dut, threaded: 1, mtu: 1400, rps-cpus: "0", gro-flush-timeout: 20us }
+    - qdisc: { dev: $dut, root: pfifo limit 555 }
     - thread: { match: ksoftirqd/0, policy: fifo, priority: 1 }
     - sysctl: { net.ipv4.tcp_congestion_control: reno }
 scenarios:
@@ -54,7 +55,9 @@ EOF
 dump() {
 	in_a sysctl -a 2>/dev/null | grep '^net\.ipv4\.tcp_\(rmem\|cong\|no_metrics\)'
 	in_a ethtool -k ta
-	in_a cat /sys/class/net/ta/threaded
+	in_a cat /sys/class/net/ta/threaded /sys/class/net/ta/mtu /sys/class/net/ta/gro_flush_timeout
+	in_a cat /sys/class/net/ta/queues/rx-0/rps_cpus
+	in_a tc qdisc show dev ta
 	chrt -p "$ksoftirqd"
 }
 

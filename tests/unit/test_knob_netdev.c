@@ -2,6 +2,10 @@
 /* Files and queues of network devices over trees of files: targets, masks, refusals, witnesses. */
 #include "test.h"
 
+#include <linux/if_packet.h>
+#include <sched.h>
+#include <sys/socket.h>
+
 #include "base/cpuset.h"
 #include "netns.h"
 #include "plan/instance.h"
@@ -336,6 +340,63 @@ static void with_backlog_threads_their_run_time_witnesses_rps(void **state)
 	assert_string_equal(w.what, "run time of backlog_napi/ of CPUs 1-2");
 }
 
+/* @nr frames out of va, of a protocol that nobody takes. */
+static void send_frames(unsigned int nr)
+{
+	struct sockaddr_ll to = { .sll_family = AF_PACKET,
+				  .sll_ifindex = (int)if_nametoindex("va"),
+				  .sll_halen = 6,
+				  .sll_addr = { 2, 0, 0, 0, 0, 1 } };
+	unsigned char frame[60] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5 };
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	for (unsigned int i = 0; i < nr; i++)
+		if (sendto(fd, frame, sizeof(frame), 0, (struct sockaddr *)&to, sizeof(to)) < 0 &&
+		    errno != ENOBUFS)
+			fail_msg("send: %s", strerrorname_np(errno));
+	close(fd);
+}
+
+/* Sent and received on one CPU, handed over to another one. */
+static void packets_that_are_handed_over_witness_rps(void **state)
+{
+	_cleanup_(cpuset_release) struct cpuset online = {};
+	static const char target[] = "vb queues/rx-0/rps_cpus";
+	struct cpuset first = {};
+	struct witness begin = {}, now = {};
+	cpu_set_t before;
+	char other[16];
+	struct err e = {};
+
+	if (!netns_enter("ip link add va type veth peer name vb && ip link set va up && "
+			 "ip link set vb up"))
+		skip();
+	must(cpuset_online(netns_host.sys_fd, &online, &e), &e);
+	if (online.nr < 2) {
+		netns_leave();
+		print_message("# one CPU only\n");
+		skip();
+	}
+	first = (struct cpuset){ .cpus = online.cpus, .nr = 1 };
+	snprintf(other, sizeof(other), "%u", online.cpus[1]);
+	if (knob_netdev.write(&netns_host, target, other, &e) < 0) {
+		netns_leave();
+		print_message("# %s\n", e.msg);
+		skip();
+	}
+	must(knob_netdev.witness(&netns_host, target, &begin, &e), &e);
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	must(cpuset_pin(0, &first, &e), &e);
+	do {
+		send_frames(2000);
+		must(knob_netdev.witness(&netns_host, target, &now, &e), &e);
+	} while (now.effect - begin.effect < now.min_effect);
+	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
+	assert_true(now.demand - begin.demand >= 10);
+	netns_leave();
+}
+
 /* A witness whose effect cannot move is a veto for sure. */
 static void expect_futile(const char *target, const char *remedy)
 {
@@ -433,6 +494,7 @@ int main(void)
 		with_tree(softnet_columns_add_up_over_cpus),
 		with_tree(rps_is_witnessed_on_the_cpus_that_it_names),
 		with_tree(with_backlog_threads_their_run_time_witnesses_rps),
+		cmocka_unit_test(packets_that_are_handed_over_witness_rps),
 		with_tree(settings_that_need_another_one_are_caught),
 		with_tree(sysctls_with_a_counter_are_witnessed),
 		cmocka_unit_test(an_unknown_congestion_control_lists_the_others),
