@@ -29,7 +29,7 @@
 #define STEAL_WARN 0.01
 
 /* Rows of CPUs that come online, and a line of interrupts that grows. */
-#define ROOM 16384
+#define ROOM 4096
 
 struct cpu_cfg {
 	uint64_t interval_ns;

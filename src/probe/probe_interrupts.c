@@ -24,7 +24,7 @@
 #include "probe/ticker.h"
 
 /* Rows appear while modules load and links come up; each is a line of some hundred bytes. */
-#define ROOM 32768
+#define ROOM 4096
 
 struct interrupts_cfg {
 	uint64_t interval_ns;

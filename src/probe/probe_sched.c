@@ -38,7 +38,7 @@
 #include "probe/ticker.h"
 #include "variant/procthread.h"
 
-#define STAT_ROOM 16384
+#define STAT_ROOM 4096
 #define THREADS_MAX 512
 
 struct sched_cfg {

@@ -28,7 +28,7 @@
 
 #define PATH "net/softnet_stat"
 /* Some rows more, of CPUs that come online. */
-#define ROOM 8192
+#define ROOM 1024
 
 struct softnet_cfg {
 	uint64_t interval_ns;

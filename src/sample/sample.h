@@ -42,7 +42,7 @@ struct point {
 struct record {
 	enum record_kind kind;
 	const char *metric;
-	const char *unit; /* "ns", "bit/s", "1/s", "count", "ratio", "byte" */
+	const char *unit; /* "ns", "bit/s", "1/s", "count", "ratio", "byte", "Hz", "degC" */
 	const char *labels;
 	double value;		    /* SCALAR */
 	const struct point *points; /* SERIES, by time */
