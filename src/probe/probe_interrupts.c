@@ -286,17 +286,42 @@ static void over_time_release(struct over_time *o)
 	tally_release(&o->total);
 }
 
-static int tally_cells(const struct reading *f, const struct procint_diff *d,
-		       const struct procint_delta *row, size_t interval, struct tally *t)
+/* The row of the whole window; NULL when it was not there at the end. */
+static const struct procint_delta *in_window(const struct procint_diff *window,
+					     const struct procint_row *row)
 {
+	for (size_t i = 0; i < window->nr_rows; i++)
+		if (strcmp(window->rows[i].row->id, row->id) == 0 &&
+		    strcmp(window->rows[i].row->name, row->name) == 0)
+			return &window->rows[i];
+	return NULL;
+}
+
+/* Cells that never counted in the window, most of a large machine's, are not looked at. */
+static bool is_idle(const struct procint_diff *window, const struct procint_delta *of_window,
+		    size_t column, unsigned int cpu)
+{
+	return of_window && !of_window->row->global && column < window->nr_cpus &&
+	       window->cpus[column] == cpu && !of_window->count[column];
+}
+
+static int tally_cells(const struct reading *f, const struct procint_diff *d,
+		       const struct procint_delta *row, size_t interval,
+		       const struct procint_diff *window, struct tally *t)
+{
+	const struct procint_delta *of_window = in_window(window, row->row);
 	double seconds = ticker_seconds(f->ticker, f->id, interval);
 	size_t nr = row->row->global ? 1 : d->nr_cpus;
 	_cleanup_(buf_release) struct buf labels = {};
 
+	if (of_window && !of_window->total && !row->total)
+		return 0;
 	for (size_t i = 0; i < nr; i++) {
 		unsigned int cpu = row->row->global ? 0 : d->cpus[i];
 		double *v;
 
+		if (!row->count[i] && is_idle(window, of_window, i, cpu))
+			continue;
 		if (row_labels(row->row, f->table->key, cpu, &labels) < 0)
 			return -ENOMEM;
 		v = tally_row(t, buf_str(&labels));
@@ -305,16 +330,6 @@ static int tally_cells(const struct reading *f, const struct procint_diff *d,
 		v[interval] = (double)row->count[i] / seconds;
 	}
 	return 0;
-}
-
-/* Rows that never counted in the window (@idle, of the last table) need no cells. */
-static bool is_idle(const struct procint_diff *window, const struct procint_row *row)
-{
-	for (size_t i = 0; i < window->nr_rows; i++)
-		if (strcmp(window->rows[i].row->id, row->id) == 0 &&
-		    strcmp(window->rows[i].row->name, row->name) == 0)
-			return window->rows[i].total == 0;
-	return false;
 }
 
 static int tally_interval(const struct reading *f, const struct procint_diff *d, size_t interval,
@@ -332,8 +347,7 @@ static int tally_interval(const struct reading *f, const struct procint_diff *d,
 									    : 0;
 		if (counts_in_total(f->table, row->row))
 			total += (double)row->total;
-		if (row->total || !is_idle(window, row->row))
-			r = tally_cells(f, d, row, interval, &o->rows);
+		r = tally_cells(f, d, row, interval, window, &o->rows);
 	}
 	v = r == 0 ? tally_row(&o->rows, "") : NULL;
 	if (v)
