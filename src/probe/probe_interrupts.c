@@ -52,7 +52,8 @@ static const struct table softirqs = { "softirqs", "vec", "softirq", "net-rx" };
 static const struct opt options[] = {
 	{ "interval", OPT_NS, offsetof(struct interrupts_cfg, interval_ns), "1s",
 	  .help = "length of the intervals of the series", .min = 10 * NS_PER_MS,
-	  .max = 3600 * NS_PER_S },
+	  .max = 3600 * NS_PER_S,
+	  .fixed = "a reading takes time, which each variant must bear alike" },
 	{ "series", OPT_UINT, offsetof(struct interrupts_cfg, series), "512",
 	  .help = "at most so many series of single lines and CPUs, the busiest", .max = 100000 },
 	{},

@@ -88,7 +88,8 @@ struct probe {
 static const struct opt options[] = {
 	{ "interval", OPT_NS, offsetof(struct power_cfg, interval_ns), "1s",
 	  .help = "length of the intervals of the series", .min = 10 * NS_PER_MS,
-	  .max = 3600 * NS_PER_S },
+	  .max = 3600 * NS_PER_S,
+	  .fixed = "a reading takes time, which each variant must bear alike" },
 	{},
 };
 

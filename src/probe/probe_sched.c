@@ -76,9 +76,11 @@ struct probe {
 static const struct opt options[] = {
 	{ "interval", OPT_NS, offsetof(struct sched_cfg, interval_ns), "1s",
 	  .help = "length of the intervals of the series", .min = 10 * NS_PER_MS,
-	  .max = 3600 * NS_PER_S },
+	  .max = 3600 * NS_PER_S,
+	  .fixed = "a reading takes time, which each variant must bear alike" },
 	{ "counters", OPT_BOOL, offsetof(struct sched_cfg, counters), "on",
-	  .help = "switches and migrations by CPU; each reading interrupts each CPU once" },
+	  .help = "switches and migrations by CPU; each reading interrupts each CPU once",
+	  .fixed = "counters take time, which each variant must bear alike" },
 	{ "threads", OPT_STRINGS, offsetof(struct sched_cfg, threads), "ksoftirqd/*,napi/*",
 	  .help = "names of threads whose running and waiting is told apart, with * and ?" },
 	{},
