@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
  * births NAME PERIOD_MS LIFE_MS LOG: a thread NAMEbase that stays, and every PERIOD_MS another one,
- * NAME0, NAME1 ..., that wakes up every 2 ms and ends after LIFE_MS.  Each writes a line into LOG
- * when it ends: its name, its number, and every policy it found itself under, in their order.  Says
- * "base TID" on standard output once the first one is there.  Ends with standard input.
+ * NAME0, NAME1 ..., that wakes up every 2 ms and ends after LIFE_MS, every other one after three
+ * times that.  Each writes a line into LOG when it ends: its name, its number, and every policy it
+ * found itself under, in their order.  Says "base TID" on standard output once the first one is
+ * there.  Ends with standard input.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -84,7 +85,8 @@ int main(int argc, char **argv)
 	give_birth(log, argv[1], "base", 0);
 	for (unsigned int i = 0; poll(&in, 1, (int)strtol(argv[2], NULL, 10)) == 0; i++) {
 		snprintf(number, sizeof(number), "%u", i);
-		give_birth(log, argv[1], number, strtoull(argv[3], NULL, 10) * NS_PER_MS);
+		give_birth(log, argv[1], number,
+			   strtoull(argv[3], NULL, 10) * (i % 2 ? 3 : 1) * NS_PER_MS);
 	}
 	return 0;
 }
