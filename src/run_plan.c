@@ -479,6 +479,7 @@ static int first_boot(struct run *r, struct err *e)
  */
 static int conduct(struct run *r, struct err *e)
 {
+	_cleanup_(buf_release) struct buf others = {};
 	struct err undo = {}, mark = {};
 	int rc = r->plan.boots ? first_boot(r, e) : 0;
 
@@ -489,10 +490,12 @@ static int conduct(struct run *r, struct err *e)
 	if (rc == 0)
 		rc = all_trials(r, e);
 	r->complete = rc == 0;
-	if (conductor_close(r->conductor, &undo) < 0 && rc != -ENOTRECOVERABLE) {
+	if (conductor_close(r->conductor, &others, &undo) < 0 && rc != -ENOTRECOVERABLE) {
 		*e = undo;
 		rc = undo.code;
 	}
+	if (others.len)
+		run_view_warn(buf_str(&others));
 	if (!r->mine) /* another run has the machine, or nothing was begun */
 		return rc;
 	if (store_run_end(r->store, r->id, r->complete ? RUN_DONE : RUN_STOPPED, clock_wall_ns(),

@@ -136,9 +136,16 @@ static int do_trial(struct agent *a, struct json_object *msg, struct err *e)
 
 static int do_close(struct agent *a, struct err *e)
 {
-	int r = bench_close(take_ptr(a->bench), e);
+	_cleanup_(buf_release) struct buf others = {};
+	int r = bench_close_telling(take_ptr(a->bench), &others, e);
+	struct json_object *o;
 
-	return r < 0 ? r : reply(a, says("closed"), e);
+	if (r < 0)
+		return r;
+	o = says("closed");
+	if (others.len)
+		json_object_object_add(o, "others", json_object_new_string(buf_str(&others)));
+	return reply(a, o, e);
 }
 
 static int do_restore(struct agent *a, struct err *e)

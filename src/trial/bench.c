@@ -136,13 +136,18 @@ int bench_open(struct bench **ret, const struct bench_spec *spec,
 
 int bench_close(struct bench *b, struct err *e)
 {
+	return bench_close_telling(b, NULL, e);
+}
+
+int bench_close_telling(struct bench *b, struct buf *others, struct err *e)
+{
 	struct err first = {};
 	int r = 0;
 
 	if (!b)
 		return 0;
 	r = bench_unmend(b, &first);
-	if (b->setup && variant_undo(b->setup, e) < 0)
+	if (b->setup && variant_give_back(b->setup, others, e) < 0)
 		r = e->code;
 	else if (r < 0)
 		*e = first;

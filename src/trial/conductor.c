@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/json_field.h"
@@ -308,9 +309,10 @@ int conductor_trial(struct conductor *c, const struct trial_spec *spec,
 	return 0;
 }
 
-int conductor_close(struct conductor *c, struct err *e)
+int conductor_close(struct conductor *c, struct buf *others, struct err *e)
 {
 	_cleanup_(json_putp) struct json_object *msg = NULL;
+	const char *lines;
 	int r = 0;
 
 	if (!c)
@@ -322,6 +324,9 @@ int conductor_close(struct conductor *c, struct err *e)
 			r = expect(c, "closed", NULL, &msg, e);
 		if (line_broke(r))
 			r = after_death(c, e);
+		lines = msg ? json_field_string(msg, "others") : NULL;
+		if (lines)
+			buf_puts(others, lines);
 	}
 	reap(c);
 	buf_release(&c->payload);

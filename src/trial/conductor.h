@@ -12,6 +12,7 @@
 #include "sample/sample.h"
 #include "trial/trial.h"
 
+struct buf;
 struct conductor;
 struct err;
 struct json_object;
@@ -39,7 +40,11 @@ struct conductor_view {
 int conductor_trial(struct conductor *c, const struct trial_spec *spec,
 		    const struct conductor_view *view, struct record_list *records,
 		    struct trial_result *ret, struct err *e);
-/* Close the bench if it is open, end and reap the agent; frees @c. -ENOTRECOVERABLE as above. */
-int conductor_close(struct conductor *c, struct err *e);
+/*
+ * Close the bench if it is open, end and reap the agent; frees @c. -ENOTRECOVERABLE as above.
+ * @others receives a line for each setting of the setup that somebody else has changed meanwhile
+ * and that was left alone.
+ */
+int conductor_close(struct conductor *c, struct buf *others, struct err *e);
 
 #endif

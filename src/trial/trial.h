@@ -64,6 +64,9 @@ int bench_open(struct bench **ret, const struct bench_spec *spec,
 /* Undo the setup, release all; frees @b.  -ENOTRECOVERABLE with a list when something could not be
  * set back (exit code 3). */
 int bench_close(struct bench *b, struct err *e);
+/* The same; @others (may be NULL) gets a line for each setting of the setup that somebody else has
+ * changed meanwhile and that was left alone. */
+int bench_close_telling(struct bench *b, struct buf *others, struct err *e);
 /* Only undo what a killed run left behind: -ENOTRECOVERABLE when that fails. */
 int bench_restore(const struct trial_plugins *plugins, struct err *e);
 /* What the machine is: kernel, CPUs, command line ... A new JSON object; nothing personal. */

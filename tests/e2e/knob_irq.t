@@ -9,7 +9,7 @@ for tool in chrt python3 taskset; do
 	command -v $tool >/dev/null || skip_all "$tool is not installed"
 done
 births=$1
-plan 21
+plan 22
 
 # start NAME PERIOD LIFE: threads; $base is the one that stays
 start() {
@@ -124,6 +124,14 @@ ok "a hand that interferes vetoes the trial, with both values" said \
 ok "its value is left alone" test "$(policy "$base")" = "SCHED_RR 5 "
 ok "and that is said, with all three values" said \
 	'any("is \"rr:5\", neither \"other:0\" as before nor \"fifo:3\" as irqlab set it" in x for x in t)'
+chrt -o -p 0 "$base"
+write_plan setup 'thread: { match: "irq/99-tbase", kthreads-only: off, nice: 1 }'
+sed -i '1a setup: [ { thread: { match: "irq/99-tbase", kthreads-only: off, policy: batch } } ]' "$work/setup.yaml"
+"$IRQLAB" run "$work/setup.yaml" -q -o "$work/r.html" >"$work/said" 2>&1 &
+run=$!
+meddle 'policy "$base" | grep -q SCHED_BATCH' 'chrt -r -p 6 "$base"'
+ok "one that interferes with the setup is told at the end of the run" grep -q \
+	'is "rr:6", neither "other:0" as before nor "batch:0" as irqlab set it' "$work/said"
 exec 9>&-
 wait $threads 2>/dev/null
 
