@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 here=$src/tests/e2e
 STORED=${STORED:-$src/build/tests/e2e/stored}
-plan 36
+plan 37
 
 audit() {
 	"$IRQLAB" audit --look 0 "$@"
@@ -129,7 +129,7 @@ rm -f "$IRQLAB_DB"*
 if [ "$(id -u)" != 0 ] || ! unshare -n -u true 2>/dev/null; then
 	for name in "run heeds a veto" "and has stored nothing" "--fix sets, runs the command, sets back" \
 		"its exit code is the command's" "SIGTERM ends the command, and all is set back" "SIGKILL leaves it to restore" \
-		"run --fix stores what it set" "no host name or address in the store and the exports"; do
+		"run --fix stores what it set" "and by that the veth polls" "no host name or address in the store and the exports"; do
 		skip "$name" "needs root and namespaces"
 	done
 	exit 0
@@ -164,17 +164,19 @@ killed() {
 }
 ok "SIGKILL leaves it to restore" killed
 
-# one short run on a machine with a name, with a plan below a home
+# one short run on a machine with a name, of a plan below a home, which without --fix is refused
 mkdir -p "$work/alices-home"
 sed 's/settle: [^,]*/settle: 10ms/; s/warmup: [^,]*/warmup: 50ms/; s/duration: [^ }]*/duration: 100ms/' \
-	"$src/tests/plans/quick.yaml" >"$work/alices-home/quick.yaml"
-unshare -u sh -c 'hostname rack-secret-nine; HOME=$2 exec "$1" run --fix --force -o "$3" "$2/quick.yaml"' sh "$IRQLAB" \
+	"$src/tests/plans/no-effect.yaml" >"$work/alices-home/quick.yaml"
+unshare -u sh -c 'hostname rack-secret-nine; HOME=$2 exec "$1" run --fix -o "$3" "$2/quick.yaml"' sh "$IRQLAB" \
 	"$work/alices-home" "$work/r.html" >"$work/r.txt" 2>&1
 "$IRQLAB" export last -f json -o "$work/r.json"
 ok "run --fix stores what it set" python3 -c "
 import json
 mended = json.load(open('$work/r.json'))['run']['env']['audit']['mended']
-assert any('net.ipv4.tcp_no_metrics_save' in m['knob']['settings'] and m['refused'] is None for m in mended), mended"
+assert any('net.ipv4.tcp_no_metrics_save' in m['knob']['settings'] and m['refused'] is None for m in mended), mended
+assert any(m['knob']['plugin'] == 'netdev' and m['refused'] is None for m in mended), mended"
+ok "and by that the veth polls" sh -c "grep -q 'witness: after: .*works' '$work/r.txt' && ! grep -q 'no effect' '$work/r.txt'"
 private() {
 	set -- "$IRQLAB_DB"* "$work"/r.*
 	for form in csv csv-scalars csv-series junit ktap kcidb openmetrics hdr markdown patch; do
