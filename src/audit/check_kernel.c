@@ -20,6 +20,8 @@
 #define TAINT_WARN (1U << 9)
 #define TAINT_SOFTLOCKUP (1U << 14)
 
+#define EVENTS_MAX 4
+
 /* "model name" (x86), "Processor" or "CPU part" (arm) of /proc/cpuinfo. */
 static void add_cpu(struct look *l)
 {
@@ -333,11 +335,41 @@ static void look_tracer(struct look *l, const char *tracer, const char *root)
 	look_knob(l, "file", "path", buf_str(&file), "value", "nop", NULL);
 }
 
+/* "0": none; "X": some, which set_event lists as "sched:sched_switch", one a line. */
+static void look_events(struct look *l, const char *root)
+{
+	_cleanup_(buf_release) struct buf path = {}, list = {}, names = {};
+	_cleanup_(freep) char *enabled = NULL;
+	struct err ignored = {};
+	size_t nr = 0;
+
+	buf_printf(&path, "%s/events/enable", root);
+	enabled = look_line(l, ROOT_SYS, buf_str(&path), &ignored);
+	if (!enabled || strcmp(enabled, "0") == 0)
+		return;
+	buf_reset(&path);
+	buf_printf(&path, "%s/set_event", root);
+	look_text(l, ROOT_SYS, buf_str(&path), &list, &ignored);
+	for (const char *p = buf_str(&list); *p; p += strcspn(p, "\n"), p += *p == '\n') {
+		_cleanup_(freep) char *name = strndup(p, strcspn(p, "\n"));
+
+		/* on for ever once a BPF program that may print was loaded; free until it prints */
+		if (name && strcmp(name, "bpf_trace:bpf_trace_printk") != 0)
+			look_list(&names, nr++, EVENTS_MAX, name);
+	}
+	if (list.len && !nr)
+		return;
+	look_found(l, SEVERITY_WARN, AFFECTS_ALL, "trace events are enabled%s%s", nr ? ": " : "",
+		   buf_str(&names));
+	look_why(l, "each of them is written to a buffer inside what is measured");
+	look_mend(l, "echo > /sys/%s/set_event", root);
+}
+
 static int look_tracing(struct look *l, struct err *e)
 {
 	const char *root = tracing_root(l);
-	_cleanup_(buf_release) struct buf path = {}, events = {};
-	_cleanup_(freep) char *tracer = NULL, *enabled = NULL;
+	_cleanup_(buf_release) struct buf path = {};
+	_cleanup_(freep) char *tracer = NULL;
 	struct err ignored = {};
 	uint64_t stats = 0;
 
@@ -353,20 +385,15 @@ static int look_tracing(struct look *l, struct err *e)
 		return e->code;
 	look_fact(l, "tracer", "%s", tracer);
 	look_tracer(l, tracer, root);
-	buf_printf(&events, "%s/events/enable", root);
-	enabled = look_line(l, ROOT_SYS, buf_str(&events), &ignored);
-	if (enabled && strcmp(enabled, "0") != 0) {
-		look_found(l, SEVERITY_WARN, AFFECTS_ALL, "trace events are enabled");
-		look_why(l, "each of them is written to a buffer inside what is measured");
-		look_mend(l, "echo 0 > /sys/%s/events/enable", root);
-	}
+	look_events(l, root);
 	return 0;
 }
 
 const struct check check_tracing = {
 	.name = "tracing",
 	.help = "ftrace tracers and events, BPF statistics that are left on",
-	.reads = "/sys/kernel/tracing/{current_tracer,events/enable}, kernel.bpf_stats_enabled",
+	.reads =
+		"/sys/kernel/tracing/{current_tracer,events/enable,set_event}, kernel.bpf_stats_enabled",
 	.look = look_tracing,
 	.again = true,
 };

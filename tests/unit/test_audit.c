@@ -302,6 +302,11 @@ static const struct change changes[] = {
 	  SEVERITY_WARN,
 	  "events are enabled" },
 	{ "tracing",
+	  { { "sys/kernel/tracing/events/enable", "X\n" },
+	    { "sys/kernel/tracing/set_event", "a:b\nc:d\ne:f\ng:h\ni:j\nk:l\n" } },
+	  SEVERITY_WARN,
+	  "events are enabled: a:b, c:d, e:f, g:h ..." },
+	{ "tracing",
 	  { { "proc/sys/kernel/bpf_stats_enabled", "1\n" } },
 	  SEVERITY_NOTE,
 	  "BPF programs",
@@ -1179,6 +1184,19 @@ static void what_files_say_can_be_printed(void **state)
 	tree_remove(&t);
 }
 
+static void the_event_that_bpf_leaves_on_is_none(void **state)
+{
+	struct tree t;
+
+	tree_make(&t, in_order);
+	put(&t, "sys/kernel/tracing/events/enable", "X\n");
+	put(&t, "sys/kernel/tracing/set_event", "bpf_trace:bpf_trace_printk\n");
+	tree_open(&t);
+	tree_audit(&t);
+	assert_null(found(&t.a, "tracing"));
+	tree_remove(&t);
+}
+
 static void a_thread_is_read_whatever_its_name_holds(void **state)
 {
 	struct rt_thread t = {};
@@ -1234,6 +1252,7 @@ int main(void)
 		cmocka_unit_test(the_facts_alone_are_those_that_can_change),
 		cmocka_unit_test(what_changes_between_two_trials_is_said_once),
 		cmocka_unit_test(what_files_say_can_be_printed),
+		cmocka_unit_test(the_event_that_bpf_leaves_on_is_none),
 		cmocka_unit_test(a_thread_is_read_whatever_its_name_holds),
 		cmocka_unit_test(the_list_names_every_check_once),
 	};
