@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "base/json_field.h"
 #include "cmd.h"
 #include "file.h"
+#include "load/peer_netns.h"
 #include "registry.h"
 
 #define PLAN_MAX (1U << 20)
@@ -38,7 +40,7 @@ static const struct cmdline_opt options[] = {
 	    "mend what knobs can mend, run COMMAND, set all back" },
 	  0 },
 	{ { "dev", OPT_STRING, offsetof(struct audit_cfg, dev), "",
-	    "netdev under test (that of the default route)" },
+	    "netdev under test (the plan's, that of the default route)" },
 	  0 },
 	{ { "look", OPT_NS, offsetof(struct audit_cfg, look_ns), "200ms",
 	    "how long the use of CPUs is watched", 0, 60 * NS_PER_S },
@@ -65,9 +67,28 @@ static int goal_of(const char *file, struct plan *plan, struct audit_goal *ret, 
 	return audit_goal_of_plan(plan, ret, e);
 }
 
-/* The netdev that is asked about; one that is not there is an error only when it was named. */
-static int name_dev(struct host *host, const char *dev, bool netns, struct err *e)
+/* The netdev through which the route to a plan's peer leads; a name that cannot be resolved leaves
+ * it open. */
+static void peer_dev(const char *peer, char ret[static IFNAMSIZ])
 {
+	const struct addrinfo hints = { .ai_socktype = SOCK_DGRAM };
+	struct addrinfo *list = NULL;
+	struct err ignored = {};
+	char address[NI_MAXHOST];
+
+	if (getaddrinfo(peer, NULL, &hints, &list) != 0)
+		return;
+	if (getnameinfo(list->ai_addr, list->ai_addrlen, address, sizeof(address), NULL, 0,
+			NI_NUMERICHOST) == 0)
+		netns_route(address, ret, &ignored);
+	freeaddrinfo(list);
+}
+
+/* The netdev that is asked about; one that is not there is an error only when it was named. */
+static int name_dev(struct host *host, const char *dev, const struct plan *plan, struct err *e)
+{
+	if (!*dev && plan->dut)
+		dev = plan->dut;
 	if (*dev && strlen(dev) >= sizeof(host->dut.ifname)) {
 		err_set(e, -EINVAL, "\"%s\" is no name of a netdev", dev);
 		return EXIT_USAGE;
@@ -78,7 +99,9 @@ static int name_dev(struct host *host, const char *dev, bool netns, struct err *
 	}
 	if (*dev)
 		snprintf(host->dut.ifname, sizeof(host->dut.ifname), "%s", dev);
-	else if (!netns)
+	else if (plan->peer == PEER_HOST)
+		peer_dev(plan->peer_host, host->dut.ifname);
+	else if (plan->peer == PEER_NONE)
 		machine_default_dev(host->proc_fd, host->dut.ifname);
 	return 0;
 }
@@ -99,7 +122,7 @@ static int look(const struct audit_cfg *cfg, const char *file, struct audit *ret
 	machine_open(&host);
 	r = goal_of(file, &plan, &goal, e);
 	if (r == 0)
-		r = name_dev(&host, *cfg->dev || !plan.dut ? cfg->dev : plan.dut, goal.netns, e);
+		r = name_dev(&host, cfg->dev, &plan, e);
 	return r == 0 ? machine_audit(&scope, ret, e) : r;
 }
 

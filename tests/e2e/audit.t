@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 here=$src/tests/e2e
 STORED=${STORED:-$src/build/tests/e2e/stored}
-plan 37
+plan 38
 
 audit() {
 	"$IRQLAB" audit --look 0 "$@"
@@ -60,6 +60,11 @@ ok "and is told apart from a card" json "$work/lo.json" "'dut.speed_mbit' not in
 ok "a veth that will not poll is a veto where NAPI is compared" says 77 "will not poll: GRO is off at \$dut, TSO is on at \$far" \
 	audit "$src/tests/plans/no-effect.yaml"
 ok "with the setup that mends it none" sh -c "'$IRQLAB' audit --look 0 '$src/tests/plans/quick.yaml' | grep -q '^fine:.*veth\|    .*veth'"
+sed 's/^peer: netns/peer: 127.0.0.1/; /^setup:/,/^ *- netdev/d; /threaded/d; s/^  after:/  after: []/' \
+	"$src/tests/plans/quick.yaml" >"$work/host.yaml"
+audit --json "$work/host.yaml" >"$work/host.json"
+ok "with a host as peer it is about the netdev that leads there" json "$work/host.json" \
+	"r['facts']['dut.mtu'] == '$(cat /sys/class/net/lo/mtu)' and c['veth']['state'] == 'absent'"
 ok "a bad plan is a usage error" says 2 "No such file" audit "$work/no/such.yaml"
 ok "--fix alone explains itself" says 2 "irqlab audit --fix -- COMMAND" audit --fix
 ok "two plans are one too many" exits 2 "$IRQLAB" audit a b
