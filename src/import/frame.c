@@ -410,6 +410,17 @@ bool frame_has(const struct frame *f, enum frame_kind kind)
 	return false;
 }
 
+const char *frame_find_arrow(const char *line)
+{
+	static const char *const arrows[] = { "<--", "<==", "<<<", "\xe2\x86\x90" };
+
+	for (const char *s = strchr(line, ' '); s; s = strchr(s + 1, ' '))
+		for (size_t i = 0; i < ARRAY_SIZE(arrows) && (s[1] == '<' || s[1] & 0x80); i++)
+			if (s > line && strncmp(s + 1, arrows[i], strlen(arrows[i])) == 0)
+				return s;
+	return NULL;
+}
+
 const char *frame_find_note(const char *line)
 {
 	static const char *const marks[] = { "<--", "<-", "<==", "<=",	"<<",	       "# ",

@@ -48,5 +48,7 @@ bool frame_has(const struct frame *f, enum frame_kind kind);
 
 /* Where a reader's own remark behind the row begins: " <-- here", " # worst", " |"; or NULL. */
 const char *frame_find_note(const char *line);
+/* The same for arrows, which no program prints behind its rows: " <-- here". */
+const char *frame_find_arrow(const char *line);
 
 #endif

@@ -479,7 +479,7 @@ static bool find_noted(struct import_reader *r, struct slot *s, struct answer *a
 		return false;
 	text->len = (size_t)(note - buf_str(text));
 	text->data[text->len] = '\0';
-	if (ask(r, s, a) || find_frame(r, s, a))
+	if (ask(r, s, a) || ((s->marks & ((1ULL << IMPORT_NR_FORMATS) - 1)) && find_frame(r, s, a)))
 		return true;
 	text->data[text->len] = ' ';
 	text->len = len;
@@ -503,11 +503,24 @@ static bool ask_framed(struct import_reader *r, struct slot *s, struct answer *a
 		s->skip = 0;
 	}
 	if (!ask(r, s, a)) {
-		return (s->marks & formats) && (find_frame(r, s, a) || find_noted(r, s, a));
+		bool marked = s->marks & formats;
+
+		return (marked && find_frame(r, s, a)) ||
+		       ((marked || r->greedy) && find_noted(r, s, a));
 	}
 	r->frame = (struct frame){};
 	find_known_frame(r, s, a);
 	return true;
+}
+
+static void drop_arrow(struct slot *s)
+{
+	const char *text = buf_str(&s->line.text), *at = frame_find_arrow(text);
+
+	if (!at)
+		return;
+	s->line.text.len = (size_t)(at - text);
+	s->line.text.data[s->line.text.len] = '\0';
 }
 
 static int take_line(struct import_reader *r, struct err *e)
@@ -523,6 +536,8 @@ static int take_line(struct import_reader *r, struct err *e)
 		return r->sink->remark(r->sink, s->line.nr, "text was left out here", e);
 	if (!label_has_word(text))
 		return 0;
+	if (s->marks & ((1ULL << IMPORT_NR_FORMATS) - 1) || r->greedy)
+		drop_arrow(s);
 	if (!ask_framed(r, s, &a)) {
 		if (*text != '+' && *text != '-')
 			r->side = 0;

@@ -502,27 +502,39 @@ static int take_pdf(struct import_feed *f, const char *s)
 	return 0;
 }
 
+/* How much of what may stand behind the rate is there. */
+static int richness(const struct iperf3_row *row, const struct rest *rest)
+{
+	return (row->retr >= 0) + (row->cwnd_bytes >= 0) + (row->jitter_s >= 0) +
+	       (rest->rtt_ns >= 0) + (rest->bb_nr >= 0) + (rest->rps >= 0);
+}
+
+/* A row that is whole alone may still go on in the next line. */
 static int text_row(struct import_feed *f, const char *line, const char *next,
 		    struct iperf3_row *row, struct rest *rest)
 {
 	_cleanup_(buf_release) struct buf joined = {};
-	struct iperf3_row empty = *row;
+	struct iperf3_row longer = *row;
+	struct rest longer_rest = {};
 	struct head h = {}, other;
 	const char *s = find_head(line, &h), *p = s, *why;
 
 	why = take_head(&h, row);
 	if (!why)
 		why = scan_row(&p, row, rest);
-	if (!why)
+	if (!why && !isdigit((unsigned char)*next))
 		return 0;
 	if (!*next || find_head(next, &other))
-		return import_bad(f, why);
+		return why ? import_bad(f, why) : 0;
 	if (buf_printf(&joined, "%s %s", s, next) < 0)
 		return -ENOMEM;
-	*row = empty;
 	p = buf_str(&joined);
-	if (take_head(&h, row) || scan_row(&p, row, rest))
-		return import_bad(f, why);
+	if (take_head(&h, &longer) || scan_row(&p, &longer, &longer_rest))
+		return why ? import_bad(f, why) : 0;
+	if (!why && richness(&longer, &longer_rest) <= richness(row, rest))
+		return 0;
+	*row = longer;
+	*rest = longer_rest;
 	return 1;
 }
 

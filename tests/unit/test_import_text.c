@@ -239,6 +239,8 @@ static const char *const files[] = {
 	CAPTURE "iperf3-udp-client.txt",
 	CAPTURE "iperf2-parallel-client.txt",
 	CAPTURE "iperf2-udp-client.txt",
+	CAPTURE "iperf2-enhanced-client.txt",
+	CAPTURE "iperf2-bounceback-client.txt",
 	CAPTURE "cyclictest-quiet.txt",
 	CAPTURE "cyclictest-histogram-all.txt",
 	CAPTURE "iperf3-bidir-client.json",
