@@ -4,4 +4,4 @@ set -eu
 command -v clang-format >/dev/null || { echo "clang-format is not installed"; exit 77; }
 clang-format --version | grep -q 'version 14\.' ||
 	{ echo "needs clang-format 14 (Debian 12), here is $(clang-format --version)"; exit 77; }
-find src tests -name '*.[ch]' -print0 | xargs -0 clang-format --dry-run -Werror
+find src tests bpf -name '*.[ch]' -print0 | xargs -0 clang-format --dry-run -Werror
