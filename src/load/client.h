@@ -66,8 +66,8 @@ int client_start(struct client *c, struct err *e);
  */
 int client_wait_bytes(struct client *c, uint64_t bound_ns, struct err *e);
 /*
- * From the next sample on they are taken at @grid_ns and every sample_ns after it, so that they meet
- * those of others.  Between start and stop; any thread.
+ * From the next sample on they are taken at @grid_ns and every sample_ns after it, so that they
+ * meet those of others.  Between start and stop; any thread.
  */
 void client_align_samples(struct client *c, uint64_t grid_ns);
 /*
