@@ -290,7 +290,9 @@ static double scale_of(const struct over_time *o, double most, char *label, size
 	}
 	while (most < prefixes[i].factor && i + 1 < ARRAY_SIZE(prefixes))
 		i++;
-	snprintf(label, size, "%s [%s%s]", o->metric, prefixes[i].prefix, o->unit);
+	/* "k/s", not "k1/s" */
+	snprintf(label, size, "%s [%s%s]", o->metric, prefixes[i].prefix,
+		 o->unit + (*prefixes[i].prefix && strncmp(o->unit, "1/", 2) == 0));
 	return prefixes[i].factor;
 }
 
