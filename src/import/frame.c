@@ -234,6 +234,8 @@ static size_t find_place(const char *s)
 
 	if (!n || strspn(s, digits) == n || s[n] != ':')
 		return 0;
+	if (strncmp(s, "Average:", 8) == 0 || strncmp(s, "Summary:", 8) == 0)
+		return 0; /* stands in the time's place in tables of sar and mpstat */
 	if (s[n + 1] == ' ')
 		return n + 2;
 	return memchr(s, '.', n) || memchr(s, '/', n) ? n + 1 : 0;
@@ -386,6 +388,17 @@ size_t frame_skip(const struct frame *f, const char *s)
 	uint64_t number;
 
 	return f->nr ? walk(f, s, &number) : 0;
+}
+
+size_t frame_skip_stamp(const char *s)
+{
+	size_t at = find_stamp(s), n;
+
+	if (!at)
+		return 0;
+	n = find_process(s + at);
+	at += n ? n : find_level(s + at);
+	return s[at] ? at : 0;
 }
 
 bool frame_of(const char *s, size_t len, struct frame *ret)

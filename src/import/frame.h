@@ -42,6 +42,8 @@ size_t frame_more(struct frame *f, const char *s);
 size_t frame_match(const struct frame *f, const char *s, uint64_t *ret_number);
 /* The same whatever the number is. */
 size_t frame_skip(const struct frame *f, const char *s);
+/* Bytes of a time in front of @s and of the host, process or level behind it; 0: no time. */
+size_t frame_skip_stamp(const char *s);
 /* Whether the first @len bytes of @s are such prefixes and nothing else: *ret. */
 bool frame_of(const char *s, size_t len, struct frame *ret);
 bool frame_has(const struct frame *f, enum frame_kind kind);

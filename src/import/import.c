@@ -256,9 +256,15 @@ void reader_label(struct import_reader *r, struct import_feed *f)
 
 	f->command = buf_str(&p->command);
 	f->heading = p->heading_used == r->heading_nr ? "" : buf_str(&r->heading);
-	/* what stands in front of the lines may have become known behind them only */
-	f->command += p->command_bare ? 0 : frame_skip(&r->frame, f->command);
-	f->heading += r->heading_bare ? 0 : frame_skip(&r->frame, f->heading);
+	/* what stands in front of the lines may have become known behind them only, or not at all
+	 */
+	if (!p->command_bare)
+		f->command += r->frame.nr ? frame_skip(&r->frame, f->command)
+					  : frame_skip_stamp(f->command);
+	if (!r->heading_bare)
+		f->heading += r->frame.nr ? frame_skip(&r->frame, f->heading)
+					  : frame_skip_stamp(f->heading);
+	f->heading += strspn(f->heading, "=-#*~ ");
 }
 
 int reader_settle(struct import_reader *r, struct import_feed *f, size_t runs, size_t line,
@@ -290,7 +296,8 @@ static void mind_side(struct import_reader *r, struct import_feed *f, const stru
 		side = 0;
 	if (f->run && side && r->side && side != r->side)
 		import_close_run(f);
-	r->side = side ? side : r->side;
+	if (side)
+		r->side = side;
 }
 
 static int take_row(struct import_reader *r, size_t i, struct err *e)

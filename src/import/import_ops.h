@@ -74,8 +74,8 @@ struct import_ops {
 	 * ones such as ": " cost a sniff() each).  NULL: a format of JSON alone.
 	 */
 	const char *const *marks;
-	size_t data_size;  /* of import_run.data, zero-filled */
-	size_t state_size; /* of import_feed.state */
+	size_t data_size;   /* of import_run.data, zero-filled */
+	size_t state_size;  /* of import_feed.state */
 	bool sniffs_labels; /* sniff() looks at feed.command and feed.heading */
 	enum import_kind (*sniff)(const struct import_feed *f, const struct import_line *l);
 	/* NULL: its chatter means nothing */

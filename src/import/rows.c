@@ -51,7 +51,7 @@ static int try_without_prompt(struct import_feed *f, const struct import_line *l
 		return -ENOMEM;
 	line.s = buf_str(&mended);
 	line.len = mended.len;
-	return f->ops->row(f, &line, next);
+	return f->ops->sniff(f, &line) == IMPORT_ROW ? f->ops->row(f, &line, next) : -EBADMSG;
 }
 
 /* The same row with two lines behind it. */
@@ -85,7 +85,7 @@ static int try_without_note(struct import_feed *f, const struct import_line *l)
 		return -ENOMEM;
 	line.s = buf_str(&cut);
 	line.len = cut.len;
-	return f->ops->row(f, &line, &none);
+	return f->ops->sniff(f, &line) == IMPORT_ROW ? f->ops->row(f, &line, &none) : -EBADMSG;
 }
 
 /* The same row behind what stands in front of it. */

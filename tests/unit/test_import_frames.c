@@ -269,6 +269,36 @@ static void notes_behind_rows_are_none_of_them(void **state)
 	}
 }
 
+/* What is left in front of such a note is often no row any more. */
+static void notes_inside_rows_do_no_harm(void **state)
+{
+	static const char *const files[] = { FIXTURES "capture/iperf2-csv-client.txt",
+					     FIXTURES "capture/iperf2-enhanced-client.txt",
+					     FIXTURES "capture/iperf3-udp-client.txt",
+					     FIXTURES "capture/cyclictest-histogram.txt",
+					     FIXTURES "capture/ping.txt",
+					     FIXTURES "capture/oslat.txt",
+					     FIXTURES "capture/softirqs.txt",
+					     FIXTURES "layout/netperf.txt",
+					     FIXTURES "layout/rtla-osnoise.txt",
+					     FIXTURES "layout/neper.txt" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(files) * 8; i++) {
+		_cleanup_(import_release) struct import_doc doc = {};
+		_cleanup_(buf_release) struct buf text = {}, noted = {};
+		size_t column = 0;
+
+		fixture_read(files[i / 8], &text);
+		for (const char *s = buf_str(&text); *s; s++) {
+			column = *s == '\n' ? 0 : column + 1;
+			buf_putc(&noted, *s);
+			if (column % 16 == i % 8 * 2)
+				buf_puts(&noted, i % 3 ? " # " : " <-- ");
+		}
+		parse(&noted, &doc);
+	}
+}
+
 static void a_frame_is_what_it_looks_like(void **state)
 {
 	static const struct {
@@ -302,6 +332,7 @@ int main(void)
 		cmocka_unit_test(text_in_strings_of_a_document_is_read),
 		cmocka_unit_test(labels_are_without_what_stands_in_front),
 		cmocka_unit_test(notes_behind_rows_are_none_of_them),
+		cmocka_unit_test(notes_inside_rows_do_no_harm),
 		cmocka_unit_test(a_frame_is_what_it_looks_like),
 	};
 
