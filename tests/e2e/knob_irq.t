@@ -69,7 +69,7 @@ meddle() {
 }
 
 run_plan() {
-	"$IRQLAB" run "$work/$1.yaml" -q -o "$work/r.html" >"$work/said" 2>&1
+	"$IRQLAB" run --yes "$work/$1.yaml" -q -o "$work/r.html" >"$work/said" 2>&1
 	rc=$?
 	case $rc in 0 | 4 | 5) return 0 ;; esac
 	cat "$work/said"
@@ -101,7 +101,7 @@ ok "no journal is left" test ! -e "$IRQLAB_STATE_DIR/journal"
 
 # kill -9 while threads come and go
 duration=5s write_plan killed 'thread: { match: "irq/99-t*", kthreads-only: off, policy: rr, priority: 4, nice: -3 }'
-"$IRQLAB" run "$work/killed.yaml" -q -o "$work/r.html" >"$work/said" 2>&1 &
+"$IRQLAB" run --yes "$work/killed.yaml" -q -o "$work/r.html" >"$work/said" 2>&1 &
 run=$!
 until policy "$base" | grep -q 'SCHED_RR' || ! kill -0 $run; do sleep 0.05; done
 sleep 1
@@ -116,7 +116,7 @@ ok "with its nice value" test "$(awk '{ print $19 }' "/proc/$base/stat")" = 0
 
 # somebody else changes the same thread in mid-trial
 write_plan other 'thread: { match: "irq/99-tbase", kthreads-only: off, policy: fifo, priority: 3 }'
-"$IRQLAB" run "$work/other.yaml" -q -o "$work/r.html" >"$work/said" 2>&1 &
+"$IRQLAB" run --yes "$work/other.yaml" -q -o "$work/r.html" >"$work/said" 2>&1 &
 run=$!
 meddle 'policy "$base" | grep -q SCHED_FIFO' 'chrt -r -p 5 "$base"'
 ok "a hand that interferes vetoes the trial, with both values" said \
@@ -127,7 +127,7 @@ ok "and that is said, with all three values" said \
 chrt -o -p 0 "$base"
 write_plan setup 'thread: { match: "irq/99-tbase", kthreads-only: off, nice: 1 }'
 sed -i '1a setup: [ { thread: { match: "irq/99-tbase", kthreads-only: off, policy: batch } } ]' "$work/setup.yaml"
-"$IRQLAB" run "$work/setup.yaml" -q -o "$work/r.html" >"$work/said" 2>&1 &
+"$IRQLAB" run --yes "$work/setup.yaml" -q -o "$work/r.html" >"$work/said" 2>&1 &
 run=$!
 meddle 'policy "$base" | grep -q SCHED_BATCH' 'chrt -r -p 6 "$base"'
 ok "one that interferes with the setup is told at the end of the run" grep -q \
@@ -136,7 +136,7 @@ exec 9>&-
 wait $threads 2>/dev/null
 
 refused() {
-	"$IRQLAB" run "$work/$1.yaml" -q -o "$work/r.html" >"$work/said" 2>&1
+	"$IRQLAB" run --yes "$work/$1.yaml" -q -o "$work/r.html" >"$work/said" 2>&1
 	tr -s '\n ' ' ' <"$work/said" | grep -q "$2" || { cat "$work/said"; return 1; }
 }
 if pgrep -x ksoftirqd/0 >/dev/null; then
@@ -166,7 +166,7 @@ if [ -n "$irq" ] && [ -c /dev/hwrng ] && [ "$(nproc)" -gt 1 ]; then
 	ok "they are where they were" test "$(cat "$list")" = "$lines"
 	echo 0 >"$list"
 	write_plan moved 'irq: { number: '"$irq"', affinity: "1" }'
-	"$IRQLAB" run "$work/moved.yaml" -q -o "$work/r.html" >"$work/said" 2>&1 &
+	"$IRQLAB" run --yes "$work/moved.yaml" -q -o "$work/r.html" >"$work/said" 2>&1 &
 	run=$!
 	meddle '[ "$(cat "$list")" = 1 ]' 'echo 0 >"$list"' # as irqbalance does
 	ok "a line that something else moves is a veto" said 'any("did not hold" in x and "is \"0\" now" in x for x in t)'

@@ -73,7 +73,7 @@ irqlab() {
 # exit code in $rc, what it said in $work/said and as JSON in $work/json
 run() {
 	rc=0
-	irqlab run "$work/plan.yaml" --json -o "$work/r.html" >"$work/json" 2>"$work/said" || rc=$?
+	irqlab run --yes "$work/plan.yaml" --json -o "$work/r.html" >"$work/json" 2>"$work/said" || rc=$?
 }
 json() {
 	python3 -c "import json, sys; r = json.load(open('$work/json')); sys.exit(0 if ($1) else repr(r)[:2000])"
@@ -238,7 +238,7 @@ metrics:
   throughput@net: { margin: 50% }
 seed: 3
 EOF
-"$IRQLAB" run "$work/far.yaml" --json -o "$work/r.html" >"$work/json" 2>"$work/said"
+"$IRQLAB" run --yes "$work/far.yaml" --json -o "$work/r.html" >"$work/json" 2>"$work/said"
 ok "both ends are set: $(head -c 300 "$work/said")" json "len(r['trials']) == 12 and all(t['state'] == 'ok' for t in r['trials'])"
 ok "packets through the qdisc are counted" json "'works: packets through qdisc pfifo of dut0' in json.dumps(r)"
 ok "the devices are as in the beginning" same
