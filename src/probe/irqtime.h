@@ -54,7 +54,10 @@ struct irqtime_row {
 	uint64_t extra2; /* NAPI: polls that used up their budget; softirq: entries in @extra */
 };
 
-/* Rows that counted anything, by kind, id, name, cpu: each at most once. */
+/*
+ * Rows that counted anything, by kind, id, name, cpu: each at most once.  Threads are by tid and
+ * CPU alone, as names change; threads that had a tid one after another are one row.
+ */
 struct irqtime_table {
 	struct irqtime_row *v;
 	size_t nr;

@@ -304,4 +304,10 @@ void irqtime_report(struct emit *m, const struct irqtime_window *w,
 	report_totals(m, w, total, &net_rx);
 	report_series(m, w, series);
 	emit_scalar(m, "lost", "count", "", (double)during->lost);
+	if (during->lost)
+		emit_event(
+			m, SEVERITY_NOTE, 0,
+			"%" PRIu64 " events are in no row: more handlers, NAPI instances or "
+			"threads than there is room for, or switches that the kernel did not show",
+			during->lost);
 }

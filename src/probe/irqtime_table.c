@@ -46,13 +46,15 @@ static int compare(const void *left, const void *right)
 
 	if (!r)
 		r = order(a->id, b->id);
-	if (!r)
+	if (!r && a->kind != IRQTIME_THREAD) /* whose name changes when it executes a program */
 		r = strncmp(a->name, b->name, sizeof(a->name));
 	return r ? r : order(a->cpu, b->cpu);
 }
 
 static void add(struct irqtime_row *to, const struct irqtime_row *from)
 {
+	if (from->ns > to->ns)
+		memcpy(to->name, from->name, sizeof(to->name));
 	to->count += from->count;
 	to->ns += from->ns;
 	to->extra += from->extra;

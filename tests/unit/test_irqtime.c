@@ -107,6 +107,26 @@ static void a_step_back_is_no_movement(void **state)
 	assert_int_equal(d.nr, 0);
 }
 
+/* exec changes the name of a thread, not what it has used */
+static void a_thread_is_its_tid_whatever_its_name(void **state)
+{
+	const struct irqtime_row old[] = { row(IRQTIME_THREAD, 0, 50, "sh", 10, 1000) };
+	const struct irqtime_row new[] = { row(IRQTIME_THREAD, 0, 50, "make", 15, 1900),
+					   row(IRQTIME_THREAD, 0, 50, "sh", 1, 100),
+					   row(IRQTIME_THREAD, 1, 50, "make", 2, 20) };
+	_cleanup_(irqtime_table_release) struct irqtime_table a = table(old, 1), b = table(new, 3);
+	_cleanup_(irqtime_table_release) struct irqtime_table d = {};
+	struct err e = {};
+
+	assert_int_equal(b.nr, 2);
+	assert_string_equal(b.v[0].name, "make");
+	assert_int_equal(irqtime_subtract(&a, &b, &d, &e), 0);
+	assert_int_equal(d.nr, 2);
+	assert_int_equal(d.v[0].count, 6);
+	assert_int_equal(d.v[0].ns, 1000);
+	assert_int_equal(d.v[1].cpu, 1);
+}
+
 static void an_empty_table_is_a_table(void **state)
 {
 	const struct irqtime_row one[] = { row(IRQTIME_NAPI, 0, 8193, "eth0", 1, 5) };
@@ -154,6 +174,7 @@ int main(void)
 		cmocka_unit_test(rows_of_the_same_thing_add_up_and_keep_the_longest),
 		cmocka_unit_test(differences_are_by_thing_and_cpu),
 		cmocka_unit_test(a_step_back_is_no_movement),
+		cmocka_unit_test(a_thread_is_its_tid_whatever_its_name),
 		cmocka_unit_test(an_empty_table_is_a_table),
 		cmocka_unit_test(softirqs_are_named_as_proc_does),
 	};

@@ -78,6 +78,7 @@ static void shares_are_of_the_window_and_totals_of_all_cpus(void **state)
 	assert_near(collect_scalar(&out, "irqtime.net-rx-ns", ""), 440000000.0 / 600, 1e-6);
 	assert_near(collect_scalar(&out, "irqtime.net-rx-wait", ""), 2500, 1e-9);
 	assert_near(collect_scalar(&out, "irqtime.lost", ""), 3, 0);
+	assert_non_null(collect_event(&out, "3 events are in no row"));
 	assert_null(collect_find(&out, RECORD_SCALAR, "irqtime.polls", ""));
 }
 
