@@ -448,26 +448,34 @@ const struct irqmap_line *irqmap_find(const struct irqmap *m, uint32_t irq)
 	return m->nr_lines ? bsearch(&key, m->lines, m->nr_lines, sizeof(key), by_irq) : NULL;
 }
 
+const char *irqmap_policy_name(int policy)
+{
+	switch (policy) {
+	case SCHED_FIFO:
+		return "FIFO";
+	case SCHED_RR:
+		return "RR";
+	case SCHED_OTHER:
+		return "OTHER";
+	case SCHED_BATCH:
+		return "BATCH";
+	case SCHED_IDLE:
+		return "IDLE";
+	case 6: /* SCHED_DEADLINE, which glibc lacks */
+		return "DEADLINE";
+	default:
+		return "?";
+	}
+}
+
 int irqmap_policy(const struct irqmap_thread *t, struct buf *out)
 {
-	switch (t->policy) {
-	case SCHED_FIFO:
-		return buf_printf(out, "FIFO:%d", t->rt_priority);
-	case SCHED_RR:
-		return buf_printf(out, "RR:%d", t->rt_priority);
-	case SCHED_OTHER:
-		return buf_printf(out, "OTHER:%d", t->nice);
-	case SCHED_BATCH:
-		return buf_printf(out, "BATCH:%d", t->nice);
-	case SCHED_IDLE:
-		return buf_puts(out, "IDLE");
-	case 6: /* SCHED_DEADLINE, which glibc lacks */
-		return buf_puts(out, "DEADLINE");
-	case -1:
-		return buf_puts(out, "?");
-	default:
-		return buf_printf(out, "%d:%d", t->policy, t->nice);
-	}
+	buf_puts(out, irqmap_policy_name(t->policy));
+	if (t->policy == SCHED_FIFO || t->policy == SCHED_RR)
+		return buf_printf(out, ":%d", t->rt_priority);
+	if (t->policy == SCHED_OTHER || t->policy == SCHED_BATCH)
+		return buf_printf(out, ":%d", t->nice);
+	return out->failed ? -ENOMEM : 0;
 }
 
 const char *irqmap_source_name(enum irqmap_source s)

@@ -43,8 +43,9 @@ struct irqmap_thread {
 	char comm[64];
 	int policy; /* SCHED_OTHER, SCHED_FIFO ... */
 	int rt_priority, nice;
-	int last_cpu; /* -1: not known */
-	char *cpus;   /* that it may run on, "0-3"; NULL: not known */
+	int last_cpu;	     /* -1: not known */
+	char *cpus;	     /* that it may run on, "0-3"; NULL: not known */
+	uint64_t runtime_ns; /* on a CPU so far; 0: not known */
 };
 
 struct irqmap_line {
@@ -93,8 +94,10 @@ void irqmap_release(struct irqmap *m);
 
 /* The line of @irq, or NULL. */
 const struct irqmap_line *irqmap_find(const struct irqmap *m, uint32_t irq);
-/* "FIFO:50", "OTHER:0" (nice), "DEADLINE", "7:0" for a policy unknown here. */
+/* "FIFO:50", "OTHER:0" (nice), "DEADLINE", "?" for a policy unknown here. */
 int irqmap_policy(const struct irqmap_thread *t, struct buf *out);
+/* "FIFO", "OTHER"; "?" for a policy unknown here. */
+const char *irqmap_policy_name(int policy);
 /* "netlink", "sysfs", "guess", "" */
 const char *irqmap_source_name(enum irqmap_source s);
 /* Pure: a mask of the kernel ("00000001,80000000") as a list ("31-32"); -EINVAL. */

@@ -99,6 +99,8 @@ static bool read_thread(int proc_fd, const struct procthread *from, struct irqma
 	snprintf(path, sizeof(path), "%d/status", from->tid);
 	if (kfile_read(proc_fd, path, &status, &ignored) >= 0)
 		t.cpus = status_line(buf_str(&status), "\nCpus_allowed_list:");
+	if (procthread_runtime_ns(proc_fd, from->tid, &t.runtime_ns, &ignored) < 0)
+		t.runtime_ns = 0;
 	*ret = t;
 	return true;
 }
