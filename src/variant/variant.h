@@ -88,9 +88,9 @@ bool variant_appears(const struct applied *a);
  * @t_ns: time of the events, from the start of the window; negative before it
  *
  * New targets of patterns are journaled, set, read back and, inside the window, witnessed from now
- * on, as the others.  Events: under the metric "variant" a note that names what appeared, and one for
- * what is gone; under "health.variant" a veto when something that appeared could not be set, and a
- * warning when nothing is left of what a pattern named.  @a NULL: nothing to do.
+ * on, as the others.  Events: under the metric "variant" a note that names what appeared, and one
+ * for what is gone; under "health.variant" a veto when something that appeared could not be set,
+ * and a warning when nothing is left of what a pattern named.  @a NULL: nothing to do.
  *
  * Cost: a file when nothing appeared, else what resolve() costs (for threads: a scan of /proc), a
  * few files per target to see whether it is still there, and an fsync per new target.

@@ -325,7 +325,8 @@ static void thread_options_must_fit_together(void **state)
 	assert_int_equal(resolve(&knob_thread,
 				 make("thread", "match", "napi/*", "cpus", "2-4", NULL), &l, &e),
 			 -EINVAL);
-	assert_string_equal(e.msg, "match \"napi/*\": cpus \"2-4\": this machine has CPUs 0-3 online");
+	assert_string_equal(e.msg,
+			    "match \"napi/*\": cpus \"2-4\": this machine has CPUs 0-3 online");
 }
 
 static void threads_of_a_process_are_found_by_its_number(void **state)
