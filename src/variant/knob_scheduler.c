@@ -214,7 +214,8 @@ static int explain_busy(int r, struct err *e)
 	snprintf(why, sizeof(why), "%s", e->msg);
 	return err_set(e, r,
 		       "%.600s: run time must not be above the period, nor below what deadline "
-		       "threads and real-time control groups have been promised",
+		       "threads and real-time groups have been promised; and the fair server of a "
+		       "CPU that a cpuset isolates cannot be set: set it before knob cpuset",
 		       why);
 }
 
@@ -227,17 +228,36 @@ static int write_feature(const struct host *host, const char *name, const char *
 	return kfile_write(host->sys_fd, DEBUG_DIR "/features", word, e);
 }
 
+/*
+ * With real-time groups the kernel also refuses to fall below their share in between, so that there
+ * may be no valid order but the way over "no bound".
+ */
+static int write_rt(const struct host *host, const char *value, struct err *e)
+{
+	struct bounds_files f = rt_files(host);
+	const char *slash = strchr(value, '/');
+	struct err direct = {};
+	char open[48];
+	int r = bounds_write(&f, value, &direct);
+
+	if (r == -EINVAL && slash) {
+		snprintf(open, sizeof(open), "-1%s", slash);
+		r = bounds_write(&f, open, e);
+		return r < 0 ? r : bounds_write(&f, value, e);
+	}
+	if (r < 0)
+		*e = direct;
+	return r;
+}
+
 static int scheduler_write(const struct host *host, const char *target, const char *value,
 			   struct err *e)
 {
 	struct fair_paths paths;
 	int cpu = fair_cpu(target);
 
-	if (strcmp(target, "rt-bandwidth") == 0) {
-		struct bounds_files f = rt_files(host);
-
-		return explain_busy(bounds_write(&f, value, e), e);
-	}
+	if (strcmp(target, "rt-bandwidth") == 0)
+		return explain_busy(write_rt(host, value, e), e);
 	if (cpu >= 0) {
 		struct bounds_files f = fair_files(host, cpu, &paths);
 

@@ -9,6 +9,7 @@ struct knob_ops;
 extern const struct knob_ops knob_channels;
 extern const struct knob_ops knob_coalesce;
 extern const struct knob_ops knob_command;
+extern const struct knob_ops knob_cpuset;
 extern const struct knob_ops knob_daemon;
 extern const struct knob_ops knob_file;
 extern const struct knob_ops knob_irq;

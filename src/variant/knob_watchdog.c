@@ -133,6 +133,23 @@ static bool parse_detectors(const char *text, bool *soft, bool *hard)
 	return false;
 }
 
+/* nmi_watchdog cannot be written where there is nothing behind it; 0 it is all the same. */
+static int write_switch(const struct host *host, const char *file, bool on, struct err *e)
+{
+	struct err why = {}, ignored = {};
+	bool now = false;
+	int r;
+
+	if (!on && !exists(host, file))
+		return 0;
+	r = write_file(host, file, on ? "1" : "0", &why);
+	if (r == -EACCES && read_switch(host, file, &now, &ignored) >= 0 && now == on)
+		return 0;
+	if (r < 0)
+		*e = why;
+	return r;
+}
+
 static int write_detectors(const struct host *host, const char *value, struct err *e)
 {
 	bool soft, hard;
@@ -141,10 +158,9 @@ static int write_detectors(const struct host *host, const char *value, struct er
 	if (!parse_detectors(value, &soft, &hard))
 		return err_set(e, -EINVAL, "\"%.60s\" is not such as \"soft=1 hard=0\"", value);
 	/* the switch last: with it off, the others are noted only */
-	if (soft || exists(host, "soft_watchdog"))
-		r = write_file(host, "soft_watchdog", soft ? "1" : "0", e);
-	if (r >= 0 && (hard || exists(host, "nmi_watchdog")))
-		r = write_file(host, "nmi_watchdog", hard ? "1" : "0", e);
+	r = write_switch(host, "soft_watchdog", soft, e);
+	if (r >= 0)
+		r = write_switch(host, "nmi_watchdog", hard, e);
 	if (r >= 0)
 		r = write_file(host, "watchdog", soft || hard ? "1" : "0", e);
 	return r;
