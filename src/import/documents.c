@@ -154,7 +154,7 @@ static int take_foreign(struct import_reader *r, bool whole, size_t nr, struct e
 		gather_texts(d->parser.top, &r->texts);
 	if (r->texts.failed)
 		return err_nomem(e, "import");
-	r->texts_line = d->line;
+	r->texts_line = nr; /* behind all lines that have come */
 	if (r->texts.len > before)
 		return r->sink->remark(r->sink, d->line,
 				       "the text in the strings of a JSON document is read", e);

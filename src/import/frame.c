@@ -97,7 +97,7 @@ static size_t date_len(const char *s)
 		if (!day || day > 4)
 			return 0;
 		n += day;
-		if (i < 2 && !strchr("-/.", s[n]))
+		if (i < 2 && (!s[n] || !strchr("-/.", s[n])))
 			return 0;
 		n += i < 2;
 	}

@@ -81,7 +81,7 @@ struct import_reader {
 	bool html; /* what the decoder has said last */
 	struct document doc;
 	struct buf texts;     /* lines that a document's strings hold, until it has ended */
-	size_t texts_line;    /* ... where it begins */
+	size_t texts_line;    /* ... where it has ended */
 	struct cleaner inner; /* of these lines */
 	bool in_texts;
 	struct buf reason; /* of import_badf() */

@@ -310,6 +310,12 @@ static void a_frame_is_what_it_looks_like(void **state)
 		      { "[SUM] PING a", "PING a" },
 		      { "PING a", NULL },
 		      { "0.00-1.00 sec", NULL },
+		      { "2026-11-30 22:17:01,123 PING a", "PING a" },
+		      { "Mon Nov 30 22:17:01 2026 PING a", "PING a" },
+		      { "17645410.123456 PING a", NULL },
+		      { "1764541021.123456 PING a", "PING a" },
+		      { "out.txt-12-PING a", "PING a" },
+		      { "2026", NULL },
 		      { "12", NULL } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -322,6 +328,16 @@ static void a_frame_is_what_it_looks_like(void **state)
 			assert_string_equal(cases[i].line + last, cases[i].rest);
 		else
 			assert_int_equal(last, 0);
+		/* cut anywhere: nothing behind the end is read */
+		for (size_t len = 0; len <= strlen(cases[i].line); len++) {
+			_cleanup_(freep) char *part = strndup(cases[i].line, len);
+
+			f = (struct frame){};
+			while ((n = frame_more(&f, part)) != 0)
+				assert_true(n < len);
+			assert_true(frame_skip_stamp(part) <= len);
+			assert_true(!frame_find_note(part) || frame_find_note(part) < part + len);
+		}
 	}
 }
 
