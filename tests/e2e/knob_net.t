@@ -129,13 +129,21 @@ ok "ethtool shows the channels" during 'RX:[[:space:]]+2$'
 ok "the queues are gone" sh -c "! grep -q ta/queues/rx-3 '$work/during'"
 ok "queues and their steering are as before" same
 
-# killed by the last setting: its parent, the agent, and the agent's, which would give all back itself
+# killed by the last setting: all of irqlab above it, the outermost first, which would give all back itself
+cat >"$work/kill" <<'EOF'
+p=$PPID all=
+until [ "$p" -le 1 ]; do
+	case $(cat "/proc/$p/comm") in irqlab*) all="$p $all" ;; esac
+	p=$(ps -o ppid= -p "$p" | tr -d ' ')
+done
+kill -9 $all
+EOF
 plan_of killed <<EOF
 - netdev: { dev: \$dut, mtu: 1400, gro: on, txqueuelen: 123, rps-cpus: "0", gro-flush-timeout: 20us }
 - channels: { dev: \$dut, rx: 2, tx: 1 }
 - qdisc: { dev: [\$dut, tt], root: pfifo limit 55 }
 - coalesce: { dev: tt, rx-frames: 9 }
-- command: { set: "sh $work/dump >$work/during; kill -9 \$(ps -o ppid= -p \$PPID) \$PPID", undo: "true" }
+- command: { set: "sh $work/dump >$work/during; sh $work/kill", undo: "true" }
 EOF
 run
 ok "irqlab and its agent are killed" test "$rc" = 137
