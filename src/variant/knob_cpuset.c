@@ -342,15 +342,10 @@ static int cpuset_write(const struct host *host, const char *target, const char 
 	return -EINVAL;
 }
 
-static bool cpuset_same(const char *a, const char *b)
+/* A partition is a word, the rest are lists. */
+static bool setting_same(const char *a, const char *b)
 {
-	_cleanup_(cpuset_release) struct cpuset x = {}, y = {};
-	struct err ignored = {};
-
-	if (strcmp(a, b) == 0)
-		return true;
-	return cpuset_parse(a, &x, &ignored) >= 0 && cpuset_parse(b, &y, &ignored) >= 0 &&
-	       x.nr == y.nr && x.nr && memcmp(x.cpus, y.cpus, x.nr * sizeof(*x.cpus)) == 0;
+	return strcmp(a, b) == 0 || cpuset_same(a, b);
 }
 
 static int add_process(const struct procthread *t, const char *group, struct knob_settings *l,
@@ -511,6 +506,6 @@ const struct knob_ops knob_cpuset = {
 	.read = cpuset_read,
 	.write = cpuset_write,
 	.witness = cpuset_witness,
-	.same = cpuset_same,
+	.same = setting_same,
 	.appears = cpuset_appears,
 };
