@@ -360,12 +360,29 @@ static void put_cpu(char *to, size_t size, struct word column)
 		snprintf(to, size, "cpu=%.*s", (int)column.len - 3, column.s + 3);
 }
 
+/* Interrupts of source @id, "sum" for all, on the column's CPU. */
+static void put_source(struct column *c, struct word column, const char *id)
+{
+	size_t n;
+
+	c->unit = "1/s";
+	snprintf(c->metric, sizeof(c->metric), "interrupts");
+	put_cpu(c->labels, sizeof(c->labels), column);
+	n = strlen(c->labels);
+	if (strcmp(id, "sum") != 0)
+		snprintf(c->labels + n, sizeof(c->labels) - n, "%sirq=%s", n ? "," : "", id);
+}
+
 /* The column called @name in a row whose key is @key. */
 static void describe(struct column *ret, const struct table *t, struct word name, struct word key)
 {
 	static const char *const prefixes[] = {
 		[KEY_NONE] = "system.", [KEY_CPU] = "cpu.",  [KEY_NODE] = "cpu.",
 		[KEY_IFACE] = "net.",	[KEY_DEV] = "disk.", [KEY_INTR] = "interrupts."
+	};
+	static const char *const labels[] = {
+		[KEY_NONE] = "",     [KEY_CPU] = "cpu", [KEY_NODE] = "node",
+		[KEY_IFACE] = "dev", [KEY_DEV] = "dev", [KEY_INTR] = "irq"
 	};
 	bool rate = name.len > 2 && memcmp(name.s + name.len - 2, "/s", 2) == 0;
 	char id[48];
@@ -376,13 +393,7 @@ static void describe(struct column *ret, const struct table *t, struct word name
 		id[0] = '\0';
 	name.len -= rate ? 2 : 0;
 	if (t->key == KEY_INTR) {
-		ret->unit = "1/s";
-		snprintf(ret->metric, sizeof(ret->metric), "interrupts");
-		put_cpu(ret->labels, sizeof(ret->labels), name);
-		if (strcmp(id, "sum") != 0)
-			snprintf(ret->labels + strlen(ret->labels),
-				 sizeof(ret->labels) - strlen(ret->labels), "%sirq=%s",
-				 *ret->labels ? "," : "", id);
+		put_source(ret, name, id);
 		return;
 	}
 	if (t->key == KEY_CPU && rate && is_interrupt(name.s)) {
@@ -403,12 +414,8 @@ static void describe(struct column *ret, const struct table *t, struct word name
 		name.len -= kib ? 2 : 0;
 	}
 	put_metric(ret, prefixes[t->key], name);
-	if (*id && t->key == KEY_CPU)
-		snprintf(ret->labels, sizeof(ret->labels), "cpu=%s", id);
-	else if (*id && t->key == KEY_NODE)
-		snprintf(ret->labels, sizeof(ret->labels), "node=%s", id);
-	else if (*id && t->key != KEY_NONE)
-		snprintf(ret->labels, sizeof(ret->labels), "dev=%s", id);
+	if (*id && t->key != KEY_NONE)
+		snprintf(ret->labels, sizeof(ret->labels), "%s=%s", labels[t->key], id);
 }
 
 static bool is_key_metric(const struct column *c, const struct table *t)
