@@ -19,6 +19,7 @@ import argparse
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -159,6 +160,13 @@ class Throughput:
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how)
 
     def __enter__(self):
+        try:
+            return self.begin()
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def begin(self):
         def sh(line):
             subprocess.run(line.split(), check=True, stdout=subprocess.DEVNULL)
 
@@ -196,7 +204,7 @@ class Throughput:
             p.terminate()
             p.wait()
         for ns in self.ns:
-            subprocess.run(["ip", "netns", "del", ns], check=False)
+            subprocess.run(["ip", "netns", "del", ns], check=False, stderr=subprocess.DEVNULL)
 
 
 def run(load, watching, rounds, seconds):
@@ -253,6 +261,12 @@ def print_shares(found, sign, what):
             print(f"{what}: irqtime / {name}: no share fits")
 
 
+def leave(*_):
+    """Told to end: the namespaces go; once is enough."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(1)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--rounds", type=int, default=15)
@@ -265,6 +279,7 @@ def main():
     if tried.returncode:
         print(f"bench: {tried.stderr.strip()}")
         return 77
+    signal.signal(signal.SIGTERM, leave)
     watching = observers(a.build)
     print(f"BPF accounts, {a.rounds} rounds of {a.seconds} s, {os.cpu_count()} CPUs, "
           f"{os.uname().release}")
