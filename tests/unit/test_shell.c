@@ -119,7 +119,7 @@ static void a_command_that_cannot_be_run_says_how(void **state)
 	assert_int_equal(shell_run("kill -TERM $$", LONG_NS, NULL, &e), -EIO);
 	assert_contains(e.msg, "killed by signal 15");
 	/* the process between: the command cannot end it and be taken for done */
-	assert_int_equal(shell_run("kill -KILL $PPID; sleep 1000", LONG_NS, NULL, &e), -EIO);
+	assert_int_equal(shell_run("kill -KILL $PPID; exec sleep 1000", LONG_NS, NULL, &e), -EIO);
 	assert_contains(e.msg, "killed by signal 9");
 }
 
