@@ -552,13 +552,17 @@ static void check(pid_t pid, uint16_t port)
 #endif
 }
 
-/* glibc keeps the stacks of ended threads, 40 MB of them: that would hide what is left over. */
+/*
+ * glibc keeps the stacks of ended threads, 40 MB of them, and as many arenas as threads met: that
+ * would hide what is left over.
+ */
 static void keep_no_stacks(char **argv)
 {
 	static const char name[] = "GLIBC_TUNABLES";
 
 	/* no thread is there yet: NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	if (!getenv(name) && setenv(name, "glibc.pthread.stack_cache_size=0", 0) == 0)
+	if (!getenv(name) &&
+	    setenv(name, "glibc.pthread.stack_cache_size=0:glibc.malloc.arena_max=1", 0) == 0)
 		execv("/proc/self/exe", argv);
 }
 
