@@ -18,7 +18,8 @@ static int open_at(struct store **ret, const char *path, enum store_mode mode, s
 	struct err why = {}, ignored = {};
 	int r = store_open(ret, path, mode, &why);
 
-	if (r == -ENOTSUP && mode == STORE_READ && store_open(ret, path, STORE_WRITE, &ignored) >= 0)
+	if (r == -ENOTSUP && mode == STORE_READ &&
+	    store_open(ret, path, STORE_WRITE, &ignored) >= 0)
 		return 0;
 	if (r < 0)
 		*e = why;

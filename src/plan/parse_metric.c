@@ -162,10 +162,11 @@ static int describe(const struct parse *p, const yaml_node_t *at, const struct s
 	if (!by)
 		return unknown_metric(p, at, m, s, e);
 	if (m->desc->needs && !instance_value(by, m->desc->needs))
-		return tree_refuse(e, p->tree, at,
-				   "metric \"%s\" is measured only with the option \"%s\" of \"%s\", "
-				   "which the plan does not give",
-				   tree_quote(m->text).s, m->desc->needs, by->name);
+		return tree_refuse(
+			e, p->tree, at,
+			"metric \"%s\" is measured only with the option \"%s\" of \"%s\", "
+			"which the plan does not give",
+			tree_quote(m->text).s, m->desc->needs, by->name);
 	m->owner = strdup(by->name);
 	if (!m->owner)
 		return err_nomem(e, m->text);

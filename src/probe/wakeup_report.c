@@ -203,8 +203,7 @@ static void report_raw(struct emit *m, const struct wakeup_lane *l, const struct
 			   l->last_cpu);
 }
 
-void wakeup_priority_label(const struct wakeup_result *res, size_t at,
-			   char ret[WAKEUP_LABELS_SIZE])
+void wakeup_priority_label(const struct wakeup_result *res, size_t at, char ret[WAKEUP_LABELS_SIZE])
 {
 	ret[0] = '\0';
 	if (at)

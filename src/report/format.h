@@ -49,7 +49,8 @@ void format_ergo(struct buf *out, const struct report *rep, const struct verdict
 void format_noise(struct buf *out, const struct report *rep, const struct verdict *v);
 /* "if the CPU limits throughput, an interrupt costs ..."; nothing where it cannot be said. */
 void format_cost(struct buf *out, const struct report *rep, const struct verdict *v);
-/* "with "after" each 1% less throughput comes with 0.8% less wakeup.p99 ..."; nothing unless verdict
+/* "with "after" each 1% less throughput comes with 0.8% less wakeup.p99 ..."; nothing unless
+ * verdict
  * @worse is worse and @better better. */
 void format_exchange(struct buf *out, const struct report *rep, size_t worse, size_t better);
 /* "spread (sd) of throughput, blocks 1%, ..."; nothing of an incomplete run. */

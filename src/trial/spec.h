@@ -19,7 +19,7 @@ struct bench_spec {
 	enum peer_kind peer;
 	char *addr; /* PEER_HOST */
 	uint16_t port;
-	char *dut; /* NULL: find out */
+	char *dut;     /* NULL: find out */
 	bool commands; /* a shell runs something of the plan */
 	struct instances setup;
 	struct audit_goal goal; /* for the audit */

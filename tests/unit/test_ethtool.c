@@ -562,9 +562,10 @@ static void channels_give_steering_back(void **state)
 	must(knob_netdev.write(&netns_host, "va queues/tx-3/xps_cpus", "0", &e), &e);
 	/* one that the command inherits, and that is nobody else's */
 	sys_fd = fcntl(netns_host.dut.sys_fd, F_DUPFD, 100);
-	snprintf(dump, sizeof(dump),
-		 "cd /proc/self/fd/%d && grep -r . class/net/va/queues/*/*ps_* | sort; ethtool -l va",
-		 sys_fd);
+	snprintf(
+		dump, sizeof(dump),
+		"cd /proc/self/fd/%d && grep -r . class/net/va/queues/*/*ps_* | sort; ethtool -l va",
+		sys_fd);
 	before = netns_output(dump);
 	add_to(&l, make("channels", "dev", "va", "rx", "2", "tx", "1", NULL));
 	must(variant_apply(&a, &netns_host, j, knobs, &l, &e), &e);

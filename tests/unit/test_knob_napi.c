@@ -186,7 +186,8 @@ static void an_instance_is_known_by_its_place_when_its_id_changed(void **state)
 	expect_here("va napi-1 defer-hard-irqs", "2");
 	expect_here("va napi-1 gro-flush-timeout", "20000");
 	free(netns_output("ip link set va down && ip link set va up"));
-	/* the device has given the new instances values of its own: they are no longer ours to undo */
+	/* the device has given the new instances values of its own: they are no longer ours to undo
+	 */
 	must(variant_undo(a, &e), &e);
 	expect_here("va napi-0 defer-hard-irqs", "0");
 	expect_here("va napi-1 defer-hard-irqs", "0");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Written by tests/fixtures/capture-netdev-genl.py, Linux 6.18: netlink messages of the kernel, one after another, in hex. */
+/* Written by tests/fixtures/capture-netdev-genl.py, Linux 6.18: netlink messages of the kernel, one
+ * after another, in hex. */
 /* clang-format off */
 static const struct recorded {
 	const char *name, *hex;
