@@ -17,7 +17,9 @@ guest_missing() {
 	for tool in qemu-system-x86_64 busybox cpio depmod modprobe xz dpkg-deb apt-get; do
 		command -v "$tool" >/dev/null || echo "$tool"
 	done
-	[ ! -x "$(command -v busybox)" ] || [ -z "$(ldd "$(command -v busybox)" 2>/dev/null | grep '=>')" ] || echo "a static busybox"
+	if command -v busybox >/dev/null && ldd "$(command -v busybox)" 2>/dev/null | grep -q '=>'; then
+		echo "a static busybox"
+	fi
 }
 
 guest_kernel() {
