@@ -206,7 +206,8 @@ static int take_line(struct journal *j, struct changes *l, const char *line, siz
 
 	if (!o)
 		return 0;
-	if (json_field_u64(o, "set", &id) || json_field_u64(o, "done", &id)) {
+	if (json_field_u64(o, "set", &id) || json_field_u64(o, "undoing", &id) ||
+	    json_field_u64(o, "done", &id)) {
 		known = find(l, id);
 		/* a damaged line may have been the change itself */
 		if (!known)
@@ -214,7 +215,7 @@ static int take_line(struct journal *j, struct changes *l, const char *line, siz
 		if (json_object_object_get_ex(o, "done", NULL))
 			drop(l, known);
 		else
-			known->set = true;
+			known->set = json_object_object_get_ex(o, "set", NULL);
 		return 1;
 	}
 	if (!parse_change(o, &c) || c.id <= j->last_id)
@@ -418,13 +419,24 @@ int journal_begin(struct journal *j, struct change *c, struct err *e)
 	return 0;
 }
 
-void journal_set(struct journal *j, uint64_t id)
+/* Not synced, and no failure when it cannot be written. */
+static void append_state(struct journal *j, const char *state, uint64_t id)
 {
 	_cleanup_(buf_release) struct buf line = {};
 	struct err ignored = {};
 
-	buf_printf(&line, "{\"set\":%" PRIu64 "}\n", id);
+	buf_printf(&line, "{\"%s\":%" PRIu64 "}\n", state, id);
 	append(j, &line, false, &ignored);
+}
+
+void journal_set(struct journal *j, uint64_t id)
+{
+	append_state(j, "set", id);
+}
+
+void journal_undoing(struct journal *j, uint64_t id)
+{
+	append_state(j, "undoing", id);
 }
 
 int journal_remove(struct journal *j, struct err *e)

@@ -11,6 +11,7 @@
  *	 "boot":"6f0c...","netns":null,"ephemeral":false,"blind":false,"pid":4711}
  *			before the change; fsync
  *	{"set":1}	the change was made and read back
+ *	{"undoing":1}	it is being set back: what is found may be neither value
  *	{"done":1}	it was undone and read back; fsync
  *
  * Bytes outside printable ASCII are written \u00XX, a byte each, so that any value comes back
@@ -59,6 +60,11 @@ int journal_load(struct journal **ret, const char *dir, bool create, const char 
 int journal_begin(struct journal *j, struct change *c, struct err *e);
 /* The change was made and read back. Not synced: a killed process does not lose it. */
 void journal_set(struct journal *j, uint64_t id);
+/*
+ * Before the old value is written: a setting of several files may stop halfway, and what a restore
+ * finds then is not somebody else's doing.  Not synced, as journal_set().
+ */
+void journal_undoing(struct journal *j, uint64_t id);
 /*
  * The change was undone.  When its line cannot be written this is no failure: the machine is as it
  * was, and a restore finds the old value there; but a file that cannot be removed is.

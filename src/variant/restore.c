@@ -21,6 +21,7 @@ enum outcome {
 
 struct restoring {
 	const struct host *host;
+	struct journal *journal;
 	const char *boot;
 	const char *netns;
 	const struct knob_ops *const *knobs;
@@ -35,8 +36,10 @@ static enum outcome set_back(const struct restoring *rs, const struct knob_ops *
 			     const struct change *c, struct buf *text, struct err *why)
 {
 	_cleanup_(freep) char *now = NULL;
-	int r = ops->write(rs->host, c->target, c->old ? c->old : "", why);
+	int r;
 
+	journal_undoing(rs->journal, c->id);
+	r = ops->write(rs->host, c->target, c->old ? c->old : "", why);
 	if (r >= 0)
 		r = ops->read(rs->host, c->target, &now, why);
 	if (r == -ENODATA || (r >= 0 && !c->old)) {
@@ -188,6 +191,7 @@ static int restore_all(struct restoring *rs, struct journal *j, const struct cha
 	if (!others.v)
 		return err_nomem(e, "journal");
 	/* before anything is set back: that may change other settings as a side effect */
+	rs->journal = j;
 	for (size_t i = l->nr; i-- > 0;)
 		find_others_of(rs, l, i, &others);
 	for (size_t i = l->nr; i-- > 0;) {

@@ -50,6 +50,7 @@ static int undo_item(const struct applied *a, const struct item *it, struct err 
 
 	if (knob_is_gone(r) || (r >= 0 && it->old && knob_same(it->ops, now, it->old)))
 		return 0;
+	journal_undoing(a->journal, it->change);
 	r = it->ops->write(a->host, it->target, it->old ? it->old : "", e);
 	if (knob_is_gone(r))
 		return 0;

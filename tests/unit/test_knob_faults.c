@@ -11,8 +11,9 @@
 #include "knob_faults.h"
 #include "variant/knob_tables.h"
 
-static const struct knob_ops *const knobs[] = { &knob_command, &knob_file, &knob_sysctl,
-						&knob_thread, NULL };
+static const struct knob_ops *const knobs[] = { &knob_command, &knob_file,	&knob_sysctl,
+						&knob_thread,  &knob_scheduler, &knob_watchdog,
+						NULL };
 
 static struct tree tree;
 
@@ -53,6 +54,25 @@ static void files_and_sysctls(void **state)
 	tree_write(&tree, "sys/block/sda/queue/nr", "064\n");
 	add(&l, "sysctl", "net.core.busy_poll", "50", "vm.swappiness", "99", NULL);
 	add(&l, "file", "path", "/sys/block/sda/queue/nr", "value", "128", NULL);
+	expect_faults_repaired(&tree, NULL, knobs, &l, NULL);
+}
+
+static void scheduler_and_watchdog(void **state)
+{
+	_cleanup_(instances_release) struct instances l = {};
+
+	tree_write(&tree, "sys/devices/system/cpu/online", "0-1\n");
+	tree_write(&tree, "proc/sys/kernel/osrelease", "6.1.0\n");
+	tree_write(&tree, "proc/sys/kernel/sched_rt_runtime_us", "950000\n");
+	tree_write(&tree, "proc/sys/kernel/sched_rt_period_us", "1000000\n");
+	tree_write(&tree, "proc/sys/kernel/watchdog", "1\n");
+	tree_write(&tree, "proc/sys/kernel/soft_watchdog", "1\n");
+	tree_write(&tree, "proc/sys/kernel/nmi_watchdog", "1\n");
+	tree_write(&tree, "proc/sys/kernel/watchdog_thresh", "10\n");
+	add(&l, "scheduler", "rt-runtime", "500ms", "rt-period", "2s", NULL);
+	/* one of two: with both off the kernel's files read as the switch is, which plain ones
+	 * don't */
+	add(&l, "watchdog", "soft", "off", "thresh", "30s", NULL);
 	expect_faults_repaired(&tree, NULL, knobs, &l, NULL);
 }
 
@@ -116,6 +136,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_tree(files_and_sysctls),
+		with_tree(scheduler_and_watchdog),
 		with_tree(threads),
 	};
 

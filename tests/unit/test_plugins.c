@@ -193,6 +193,47 @@ static void every_plugin_file_has_its_line(void **state)
 	assert_true(seen >= 11);
 }
 
+/* The text of a source file or page; the caller frees it. */
+static void add_text(struct buf *out, const char *path)
+{
+	_cleanup_(fclose_filep) FILE *f = fopen(path, "r");
+	char part[4096];
+	size_t n;
+
+	if (!f)
+		fail_msg("%s: cannot be read", path);
+	while ((n = fread(part, 1, sizeof(part), f)) > 0)
+		buf_add(out, part, n);
+}
+
+/* Does a heading ("## ring, pause") have @name as one of its words? */
+static bool has_section(const char *page, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = strstr(page, "\n## "); p; p = strstr(p + 1, "\n## ")) {
+		const char *end = strchr(p + 1, '\n');
+
+		for (const char *w = p + 3; w && w < end; w = strpbrk(w + 1, " \n"))
+			if (strncmp(w + 1, name, len) == 0 && strchr(",\n", w[1 + len]))
+				return true;
+	}
+	return false;
+}
+
+static void every_knob_has_its_section(void **state)
+{
+	_cleanup_(buf_release) struct buf pages = {};
+
+	add_text(&pages, "docs/knobs.md");
+	add_text(&pages, "docs/knobs-net.md");
+	for (size_t i = 0; all_knobs[i]; i++)
+		if (!has_section(buf_str(&pages), all_knobs[i]->plugin.name))
+			fail_msg("knob %s has no section in docs/knobs*.md",
+				 all_knobs[i]->plugin.name);
+	assert_false(has_section(buf_str(&pages), "appears"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +243,7 @@ int main(void)
 		cmocka_unit_test(every_metric_has_the_kind_of_its_name),
 		cmocka_unit_test(global_metrics_have_one_unit),
 		cmocka_unit_test(every_plugin_file_has_its_line),
+		cmocka_unit_test(every_knob_has_its_section),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
