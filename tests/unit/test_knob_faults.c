@@ -11,9 +11,10 @@
 #include "knob_faults.h"
 #include "variant/knob_tables.h"
 
-static const struct knob_ops *const knobs[] = { &knob_command, &knob_file,	&knob_sysctl,
-						&knob_thread,  &knob_scheduler, &knob_watchdog,
-						NULL };
+static const struct knob_ops *const knobs[] = { &knob_command,	 &knob_file,
+						&knob_sysctl,	 &knob_thread,
+						&knob_scheduler, &knob_watchdog,
+						&knob_power,	 NULL };
 
 static struct tree tree;
 
@@ -73,6 +74,33 @@ static void scheduler_and_watchdog(void **state)
 	/* one of two: with both off the kernel's files read as the switch is, which plain ones
 	 * don't */
 	add(&l, "watchdog", "soft", "off", "thresh", "30s", NULL);
+	expect_faults_repaired(&tree, NULL, knobs, &l, NULL);
+}
+
+static void power(void **state)
+{
+	static const char *const files[][2] = {
+		{ "online", "0\n" },
+		{ "cpufreq/boost", "1\n" },
+		{ "cpufreq/policy0/affected_cpus", "0\n" },
+		{ "cpufreq/policy0/related_cpus", "0\n" },
+		{ "cpufreq/policy0/scaling_driver", "acpi-cpufreq\n" },
+		{ "cpufreq/policy0/scaling_governor", "powersave\n" },
+		{ "cpufreq/policy0/cpuinfo_min_freq", "1000000\n" },
+		{ "cpufreq/policy0/cpuinfo_max_freq", "3600000\n" },
+		{ "cpufreq/policy0/scaling_min_freq", "1000000\n" },
+		{ "cpufreq/policy0/scaling_max_freq", "3600000\n" },
+	};
+	_cleanup_(instances_release) struct instances l = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "sys/devices/system/cpu/%s", files[i][0]);
+		tree_write(&tree, path, files[i][1]);
+	}
+	add(&l, "power", "min-freq", "1200MHz", "max-freq", "2400MHz", NULL);
+	add(&l, "power", "boost", "off", NULL);
 	expect_faults_repaired(&tree, NULL, knobs, &l, NULL);
 }
 
@@ -137,6 +165,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_tree(files_and_sysctls),
 		with_tree(scheduler_and_watchdog),
+		with_tree(power),
 		with_tree(threads),
 	};
 
