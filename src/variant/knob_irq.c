@@ -493,11 +493,18 @@ static int add_threads(const struct host *host, const struct selection *s,
 	return l->nr == before ? no_threads(s, e) : 0;
 }
 
+static bool is_given(const char *cpus)
+{
+	return cpus && *cpus;
+}
+
 static int check_options(const struct irq_cfg *cfg, bool threads, struct err *e)
 {
 	bool lines = cfg->number.nr || *cfg->name || *cfg->netdev || *cfg->driver;
 
-	if (!cfg->affinity && !cfg->default_affinity && !threads)
+	/* An empty list is given and touches nothing: a variant of it alone would be its baseline.
+	 */
+	if (!is_given(cfg->affinity) && !is_given(cfg->default_affinity) && !threads)
 		return err_set(e, -EINVAL,
 			       "none of affinity, policy, cpus and default-affinity is given");
 	if (!lines && (cfg->affinity || threads))
@@ -542,7 +549,7 @@ static int resolve_cfg(const struct host *host, const struct irq_cfg *cfg, bool 
 	_cleanup_(knob_settings_release) struct knob_settings l = {};
 	_cleanup_(thread_values_release) struct thread_values values = {};
 	_cleanup_(freep) char *affinity = NULL, *all_new = NULL;
-	int r = check_options(cfg, has_policy || cfg->cpus, e);
+	int r = check_options(cfg, has_policy || is_given(cfg->cpus), e);
 
 	if (r >= 0)
 		r = thread_values_of(host, &wish, &values, e);

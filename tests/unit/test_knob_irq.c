@@ -236,6 +236,8 @@ static void what_is_not_there_is_named_beside_what_is(void **state)
 static void options_must_fit_together(void **state)
 {
 	expect_refusal(make("number", "24", NULL), -EINVAL, "none of affinity, policy, cpus");
+	expect_refusal(make("number", "24", "affinity", "", "cpus", "", NULL), -EINVAL,
+		       "none of affinity, policy, cpus");
 	expect_refusal(make("affinity", "1", NULL), -EINVAL, "which interrupts?");
 	expect_refusal(make("policy", "other", NULL), -EINVAL, "which interrupts?");
 	expect_refusal(make("number", "24", "affinity", "3-4", NULL), -EINVAL,
