@@ -45,6 +45,9 @@ static void msg_freep(struct nl_msg **m)
 /* libnl's codes are its own; what they mean for us is in the text. */
 static int nl_err(struct err *e, int code, const char *what, const char *thing)
 {
+	if (code == -NLE_PERM)
+		return err_set(e, -EPERM, "%s %s: %s (needs CAP_NET_ADMIN: run as root)", what,
+			       thing, nl_geterror(code));
 	return err_set(e, code == -NLE_NOMEM ? -ENOMEM : -EIO, "%s %s: %s", what, thing,
 		       nl_geterror(code));
 }
