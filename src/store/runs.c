@@ -44,8 +44,25 @@ static int change_run(struct store *s, int64_t run, const char *query, const cha
 	return r < 0 ? r : 0;
 }
 
+/*
+ * "17" is the run of that number as long as there is one.  Were it a name, too, "rm 17" given twice
+ * would remove two runs.
+ */
+static int check_number(const char *what, const char *text, struct err *e)
+{
+	if (!*text || text[strspn(text, "0123456789")])
+		return 0;
+	return err_set(e, -EINVAL,
+		       "%s \"%s\" would be taken for a run's number; put a letter to it", what,
+		       text);
+}
+
 int store_run_rename(struct store *s, int64_t run, const char *name, struct err *e)
 {
+	int r = check_number("name", name, e);
+
+	if (r < 0)
+		return r;
 	if (!*name)
 		return err_set(e, -EINVAL, "a run needs a name that is not empty");
 	return change_run(s, run, "UPDATE run SET name = ? WHERE id = ?", name, e);
@@ -79,6 +96,8 @@ int store_run_tag(struct store *s, int64_t run, const char *tag, bool on, struct
 	struct run_info info = {};
 	int r = check_tag(tag, e);
 
+	if (r >= 0 && on)
+		r = check_number("tag", tag, e);
 	if (r >= 0)
 		r = store_run_read(s, run, &info, e);
 	run_info_release(&info);

@@ -93,7 +93,7 @@ struct run_filter {
 int store_runs_list(struct store *s, const struct run_filter *f, struct run_info **ret,
 		    size_t *ret_nr, struct err *e);
 
-/* What people do to a run; -ENOENT when there is none. */
+/* What people do to a run; -ENOENT when there is none, -EINVAL for a name that is a number. */
 int store_run_rename(struct store *s, int64_t run, const char *name, struct err *e);
 int store_run_note(struct store *s, int64_t run, const char *text, struct err *e);
 /* Set @tag, or take it away; as it is already is as wanted.  -EINVAL for what is no tag. */

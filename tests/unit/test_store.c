@@ -694,6 +694,9 @@ static void runs_have_names_notes_and_tags(void **state)
 	assert_int_equal(store_run_tag(s, a, "a b", true, &e), -EINVAL);
 	assert_int_equal(store_run_tag(s, a, "", true, &e), -EINVAL);
 	assert_int_equal(store_run_rename(s, a, "", &e), -EINVAL);
+	assert_int_equal(store_run_rename(s, a, "4711", &e), -EINVAL); /* a run's number */
+	assert_int_equal(store_run_tag(s, a, "4711", true, &e), -EINVAL);
+	assert_int_equal(store_run_tag(s, a, "4711", false, &e), 0); /* an older irqlab took it */
 
 	assert_int_equal(
 		store_runs_list(s, &(struct run_filter){ .search = "firmware" }, &v, &nr, &e), 0);
