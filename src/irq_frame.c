@@ -54,8 +54,9 @@ static int read_counters(const struct host *host, struct irq_frame *f, struct er
 	r = kfile_read(host->proc_fd, "interrupts", &interrupts, e);
 	if (r >= 0)
 		r = kfile_read(host->proc_fd, "softirqs", &softirqs, e);
-	if (r >= 0)
-		r = parse("interrupts", &interrupts, &f->interrupts, e);
+	if (r < 0)
+		return err_wrap(e, "/proc");
+	r = parse("interrupts", &interrupts, &f->interrupts, e);
 	if (r >= 0)
 		r = parse("softirqs", &softirqs, &f->softirqs, e);
 	return r;

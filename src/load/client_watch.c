@@ -168,7 +168,7 @@ int client_start_watch(struct client *c, struct err *e)
 	int r = pthread_create(&c->watch, NULL, watch_run, c);
 
 	if (r != 0)
-		return err_set(e, -r, "thread that watches a test");
+		return err_set(e, -r, "thread that watches a test: %s", strerrordesc_np(r));
 	c->watching = true;
 	return 0;
 }

@@ -307,7 +307,7 @@ int server_start(struct server *s, struct err *e)
 	r = pthread_create(&s->thread, NULL, serve_thread, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r != 0)
-		return err_set(e, -r, "thread of the server");
+		return err_set(e, -r, "thread of the server: %s", strerrordesc_np(r));
 	s->threaded = true;
 	return 0;
 }
