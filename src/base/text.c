@@ -32,6 +32,26 @@ int text_u64(const char *s, uint64_t *ret)
 	return 0;
 }
 
+bool text_next_u64(const char **p, const char *end, uint64_t *ret)
+{
+	uint64_t v = 0;
+	const char *at = *p;
+
+	while (at < end && *at == ' ')
+		at++;
+	if (at == end || !isdigit((unsigned char)*at))
+		return false;
+	for (; at < end && isdigit((unsigned char)*at); at++)
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(*at - '0'), &v))
+			return false;
+	if (at < end && *at != ' ')
+		return false;
+	*ret = v;
+	*p = at;
+	return true;
+}
+
 int text_i64(const char *s, int64_t *ret)
 {
 	long long v;

@@ -29,6 +29,12 @@ int text_ratio(const char *s, double *ret);
 /* on/off, yes/no, true/false, 1/0 */
 int text_bool(const char *s, bool *ret);
 
+/*
+ * The next number of a table of the kernel's, after blanks and before @end; *p goes behind it.  False,
+ * and nothing moves, when none is there, more than 64 bits, or something behind it that is no blank.
+ */
+bool text_next_u64(const char **p, const char *end, uint64_t *ret);
+
 /* Append @s as a JSON string with quotes, all control characters and invalid UTF-8 escaped. */
 int text_json(struct buf *out, const char *s);
 /* Append @s with everything that is not printable ASCII or valid UTF-8 as \xNN: safe to print. */

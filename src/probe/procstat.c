@@ -9,27 +9,7 @@
 #include "base/cleanup.h"
 #include "base/cpuset.h"
 #include "base/err.h"
-
-/* The next number before @end, false when there is none (or one of more than 64 bits). */
-static bool next_number(const char **p, const char *end, uint64_t *ret)
-{
-	uint64_t v = 0;
-	const char *at = *p;
-
-	while (at < end && *at == ' ')
-		at++;
-	if (at == end || !isdigit((unsigned char)*at))
-		return false;
-	for (; at < end && isdigit((unsigned char)*at); at++)
-		if (__builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(*at - '0'), &v))
-			return false;
-	if (at < end && *at != ' ')
-		return false;
-	*ret = v;
-	*p = at;
-	return true;
-}
+#include "base/text.h"
 
 /* @p behind "cpu": "0 3126 0 954 ..." */
 static int add_cpu(struct procstat *s, const char *p, const char *end)
@@ -42,10 +22,10 @@ static int add_cpu(struct procstat *s, const char *p, const char *end)
 	if (!cpus)
 		return -ENOMEM;
 	s->cpus = cpus;
-	if (!next_number(&p, end, &cpu) || cpu >= CPUSET_MAX)
+	if (!text_next_u64(&p, end, &cpu) || cpu >= CPUSET_MAX)
 		return -EBADMSG;
 	row.cpu = (unsigned int)cpu;
-	while (nr < PROCSTAT_NR && next_number(&p, end, &row.t[nr]))
+	while (nr < PROCSTAT_NR && text_next_u64(&p, end, &row.t[nr]))
 		nr++;
 	if (nr <= PROCSTAT_IDLE || (s->nr_cpus && nr != s->nr_columns))
 		return -EBADMSG;
@@ -83,7 +63,7 @@ static int parse_line(struct procstat *s, const char *p, const char *end)
 		if (!begins(p, end, values[i].word))
 			continue;
 		p += strlen(values[i].word);
-		values[i].to->known = next_number(&p, end, &values[i].to->v);
+		values[i].to->known = text_next_u64(&p, end, &values[i].to->v);
 		break;
 	}
 	return 0;

@@ -9,35 +9,15 @@
 #include "base/cleanup.h"
 #include "base/cpuset.h"
 #include "base/err.h"
+#include "base/text.h"
 
 #define OLDEST 15
-
-/* The next number before @end; false when something else or nothing stands there. */
-static bool next_number(const char **p, const char *end, uint64_t *ret)
-{
-	uint64_t v = 0;
-	const char *at = *p;
-
-	while (at < end && *at == ' ')
-		at++;
-	if (at == end || !isdigit((unsigned char)*at))
-		return false;
-	for (; at < end && isdigit((unsigned char)*at); at++)
-		if (__builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(*at - '0'), &v))
-			return false;
-	if (at < end && *at != ' ')
-		return false;
-	*ret = v;
-	*p = at;
-	return true;
-}
 
 /* Exactly @nr numbers and nothing else but blanks. */
 static bool numbers(const char *p, const char *end, uint64_t *ret, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (!next_number(&p, end, &ret[i]))
+		if (!text_next_u64(&p, end, &ret[i]))
 			return false;
 	while (p < end && *p == ' ')
 		p++;
@@ -60,7 +40,7 @@ static int add_cpu(struct schedstat *s, const char *p, const char *end)
 	if (!cpus)
 		return -ENOMEM;
 	s->cpus = cpus;
-	if (!next_number(&p, end, &cpu) || cpu >= CPUSET_MAX ||
+	if (!text_next_u64(&p, end, &cpu) || cpu >= CPUSET_MAX ||
 	    !numbers(p, end, row.v, SCHEDSTAT_NR))
 		return -EBADMSG;
 	row.cpu = (unsigned int)cpu;

@@ -347,9 +347,27 @@ static void draws_are_uniform_and_repeatable(void **state)
 		assert_near((double)seen[i], 10000, 500);
 }
 
+static void the_next_number_of_a_table_is_taken_or_nothing_moves(void **state)
+{
+	static const char row[] = "  12 0 18446744073709551615 18446744073709551616 7x";
+	const char *p = row, *end = row + strlen(row);
+	uint64_t v = 0;
+
+	assert_true(text_next_u64(&p, end, &v) && v == 12);
+	assert_true(text_next_u64(&p, end, &v) && v == 0);
+	assert_true(text_next_u64(&p, end, &v) && v == UINT64_MAX);
+	assert_false(text_next_u64(&p, end, &v)); /* one more than fits */
+	assert_string_equal(p, " 18446744073709551616 7x");
+	p = end - 2;
+	assert_false(text_next_u64(&p, end, &v));
+	assert_true(text_next_u64(&p, end - 1, &v) && v == 7 && p == end - 1);
+	assert_false(text_next_u64(&p, end - 1, &v));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_next_number_of_a_table_is_taken_or_nothing_moves),
 		cmocka_unit_test(cpu_masks_are_the_lists_in_hex),
 		cmocka_unit_test(wrap_puts_context_in_front),
 		cmocka_unit_test(long_context_never_overflows),
