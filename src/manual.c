@@ -32,6 +32,18 @@ static void put(struct buf *out, const char *s)
 	put_len(out, s, strlen(s));
 }
 
+/* Lines stay lines: what is written for a terminal is no running text. */
+static void put_lines(struct buf *out, const char *s)
+{
+	while (*s) {
+		size_t len = strcspn(s, "\n");
+
+		put_len(out, s, len);
+		buf_puts(out, "\n.br\n");
+		s += len + (s[len] == '\n');
+	}
+}
+
 static void put_upper(struct buf *out, const char *s)
 {
 	for (; *s; s++)
@@ -164,8 +176,7 @@ int manual_command(const struct command *cmd, struct buf *out)
 	} else {
 		if (cmd->more) {
 			buf_puts(out, ".SH DESCRIPTION\n");
-			put(out, cmd->more);
-			buf_putc(out, '\n');
+			put_lines(out, cmd->more);
 		}
 		buf_puts(out, ".SH OPTIONS\n");
 		for (const struct cmdline_opt *o = cmd->options; o && o->opt.type != OPT_END; o++)

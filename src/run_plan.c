@@ -325,10 +325,12 @@ static int store_result(struct run *r, size_t position, struct trial_result *res
 		return rc;
 	r->failed[slot->variant] = result->state == TRIAL_FAILED ? r->failed[slot->variant] + 1 : 0;
 	if (r->failed[slot->variant] >= FAILED_IN_A_ROW)
-		return err_set(e, -ENODATA,
-			       "%u trials of variant %s in a row could not be measured: %s",
-			       r->failed[slot->variant], r->plan.variants[slot->variant].name,
-			       result->reason.msg);
+		return err_set(
+			e, -ENODATA,
+			"%u trials of variant %s in a row could not be measured: %s (where the "
+			"plan is at fault, mend it and run it anew: a resumed run has its own)",
+			r->failed[slot->variant], r->plan.variants[slot->variant].name,
+			result->reason.msg);
 	return 0;
 }
 

@@ -263,6 +263,8 @@ static void report_totals(struct emit *m, const struct irqtime_window *w,
 		emit_scalar(m, "softirq-ns", "ns", "", per(soft->ns, soft->count));
 		emit_scalar(m, "net-rx", "ratio", "", per(net_rx->ns, all_ns));
 	}
+	if (soft->extra2)
+		emit_scalar(m, "raise-wait", "ns", "", per(soft->extra, soft->extra2));
 	if (net_rx->count)
 		emit_scalar(m, "net-rx-ns", "ns", "", per(net_rx->ns, net_rx->count));
 	if (net_rx->extra2)

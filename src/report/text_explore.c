@@ -41,10 +41,14 @@ void text_explore(const struct report *rep, struct buf *out)
 
 	if (l->nr_tested == 0)
 		return;
-	buf_printf(&b,
-		   "%zu of %zu other comparisons differ, of which about %.0f%% are expected to be "
-		   "false (Benjamini-Hochberg); none of them is part of the verdict%s",
-		   l->nr_results, l->nr_tested, 100 * EXPLORE_RATE, l->nr_results ? ":" : ".");
+	buf_printf(&b, "%zu of %zu other comparisons differ", l->nr_results, l->nr_tested);
+	if (l->nr_results)
+		buf_printf(&b,
+			   ", of which about %.0f%% are expected to be false (Benjamini-Hochberg); "
+			   "none of them is part of the verdict:",
+			   100 * EXPLORE_RATE);
+	else
+		buf_putc(&b, '.');
 	format_wrap(out, "exploratory: ", 2, buf_str(&b));
 	for (unsigned int i = 0; i < ARRAY_SIZE(heads); i++)
 		table_cell(&t, i, heads[i]);

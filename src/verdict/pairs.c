@@ -45,8 +45,12 @@ static const char *loss(const struct verdict_query *q, const struct cell *c)
 	}
 	if (is_short(q, c))
 		return few_samples;
-	return o->has_value ? "the value is not a finite number"
-			    : "the trial gave no such number (a quantile may need a longer trial)";
+	if (o->has_value)
+		return "the value is not a finite number";
+	return q->kind == METRIC_QUANTILE
+		       ? "the trial gave no such number (a quantile may need a longer trial)"
+		       : "the trial gave no such number (what measures it says why, or its labels "
+			 "are missing)";
 }
 
 static int by_cell(const void *a, const void *b)
