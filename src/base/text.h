@@ -30,8 +30,9 @@ int text_ratio(const char *s, double *ret);
 int text_bool(const char *s, bool *ret);
 
 /*
- * The next number of a table of the kernel's, after blanks and before @end; *p goes behind it.  False,
- * and nothing moves, when none is there, more than 64 bits, or something behind it that is no blank.
+ * The next number of a table of the kernel's, after blanks and before @end; *p goes behind it.
+ * False, and nothing moves, when none is there, more than 64 bits, or something behind it that is
+ * no blank.
  */
 bool text_next_u64(const char **p, const char *end, uint64_t *ret);
 
