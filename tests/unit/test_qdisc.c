@@ -379,10 +379,10 @@ static void a_root_is_given_back_to_its_handle(void **state)
 		skip();
 	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
 		for (size_t k = 0; k < ARRAY_SIZE(then); k++) {
-			_cleanup_(freep) char *done = netns_output(first[i]);
-			_cleanup_(freep) char *before = netns_output("tc qdisc show dev va");
-			_cleanup_(freep) char *after = NULL;
+			_cleanup_(freep) char *before = NULL, *after = NULL;
 
+			free(netns_output(first[i]));
+			before = netns_output("tc qdisc show dev va");
 			apply_and_undo(then[k][0], then[k][1]);
 			after = netns_output("tc qdisc show dev va");
 			assert_string_equal(before, after);
