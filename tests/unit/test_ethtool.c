@@ -15,32 +15,13 @@
 #include "netns.h"
 #include "plan/instance.h"
 #include "tree.h"
+#include "knob_test.h"
 #include "variant/ethtool_knob.h"
 #include "variant/knob.h"
 #include "variant/knob_tables.h"
 #include "variant/netdev.h"
 #include "variant/netlink.h"
 #include "variant/variant.h"
-
-static struct tree tree;
-
-static int setup(void **state)
-{
-	tree_make(&tree);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	tree_remove(&tree);
-	return 0;
-}
-
-static void must(int r, const struct err *e)
-{
-	if (r < 0)
-		fail_msg("%s", e->msg);
-}
 
 /*
  * A driver in place of the kernel's: as some do, it takes rx-usecs only while adaptive-rx is off
@@ -302,21 +283,6 @@ static void the_kernels_sentence_is_found(void **state)
 		netlink_reason(h, reason, sizeof(reason));
 		assert_string_equal(reason, "");
 	}
-}
-
-/* An instance from "key", "value", ..., NULL. */
-static struct instance make(const char *plugin, ...)
-{
-	struct instance inst = { .plugin = strdup(plugin), .name = strdup(plugin) };
-	struct err e = {};
-	const char *key;
-	va_list ap;
-
-	va_start(ap, plugin);
-	while ((key = va_arg(ap, const char *)))
-		must(instance_set(&inst, key, va_arg(ap, const char *), 0, &e), &e);
-	va_end(ap);
-	return inst;
 }
 
 static int resolve(const struct knob_ops *ops, struct instance inst, struct knob_settings *ret,

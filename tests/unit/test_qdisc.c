@@ -12,31 +12,12 @@
 #include "netns.h"
 #include "plan/instance.h"
 #include "tree.h"
+#include "knob_test.h"
 #include "variant/knob.h"
 #include "variant/knob_tables.h"
 #include "variant/netlink.h"
 #include "variant/qdisc.h"
 #include "variant/variant.h"
-
-static struct tree tree;
-
-static int setup(void **state)
-{
-	tree_make(&tree);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	tree_remove(&tree);
-	return 0;
-}
-
-static void must(int r, const struct err *e)
-{
-	if (r < 0)
-		fail_msg("%s", e->msg);
-}
 
 /* The recorded message @name; it lives until the next call. */
 static struct nlmsghdr *recorded_message(const char *name)
